@@ -1,0 +1,140 @@
+"""The only module that knows array libraries.
+
+Everything else is written against the Python array API standard. A scalar is an array of shape ``(..., 1)``: every
+reduction here keeps its axis, so one run and a batch of replications are the same code.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import array_api_compat
+
+Array = Any  # the standard has no type for "an array of some library"
+
+
+def namespace(*arrays: Array) -> Any:
+    """The array API namespace that all ``arrays`` share."""
+    try:
+        return array_api_compat.array_namespace(*arrays)
+    except TypeError as error:
+        kinds = sorted({f"{type(a).__module__.split('.')[0]}.{type(a).__name__}" for a in arrays})
+        raise ValueError(f"All arrays must come from one array library; got {', '.join(kinds)}.") from error
+
+
+def inner(u: Array, v: Array) -> Array:
+    """<u, v> over the last axis, which is kept."""
+    return namespace(u).vecdot(u, v, axis=-1)[..., None]
+
+
+def softmax(v: Array) -> Array:
+    """exp(v) / sum exp(v) over the last axis, shifted so that nothing overflows."""
+    xp = namespace(v)
+    e = xp.exp(v - xp.max(v, axis=-1, keepdims=True))
+    return e / xp.sum(e, axis=-1, keepdims=True)
+
+
+def like(values: Any, v: Array) -> Array:
+    """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
+    xp = namespace(v)
+    if array_api_compat.is_array_api_obj(values):
+        namespace(values, v)
+        return xp.astype(values, v.dtype, copy=False)
+    return xp.asarray(values, dtype=v.dtype, device=array_api_compat.device(v))
+
+
+def zeros(shape: tuple[int, ...], v: Array) -> Array:
+    """Zeros of ``shape`` with dtype and device of ``v``."""
+    return namespace(v).zeros(shape, dtype=v.dtype, device=array_api_compat.device(v))
+
+
+def eye(d: int, v: Array) -> Array:
+    """The identity matrix of size ``d`` with dtype and device of ``v``."""
+    return namespace(v).eye(d, dtype=v.dtype, device=array_api_compat.device(v))
+
+
+def first_round(v: Array) -> Array:
+    """The round counter t = 1, an integer array of shape (1,) on the device of ``v``."""
+    return namespace(v).ones((1,), dtype=namespace(v).int32, device=array_api_compat.device(v))
+
+
+def indicator(condition: Array, v: Array) -> Array:
+    """1 where ``condition`` holds and 0 elsewhere, in the dtype of ``v``."""
+    return namespace(v).astype(condition, v.dtype)
+
+
+def matvec(A: Array, v: Array) -> Array:
+    """A v for ``A`` of shape (..., d, d) and ``v`` of shape (..., d)."""
+    xp = namespace(A, v)
+    if A.ndim == 2:  # one matrix for all replications: a single matrix product
+        return xp.matmul(v, xp.permute_dims(A, (1, 0)))
+    return xp.matmul(A, v[..., None])[..., 0]
+
+
+def flatten_matrix(A: Array) -> Array:
+    """(..., p, q) -> (..., p q)."""
+    return namespace(A).reshape(A, (*A.shape[:-2], A.shape[-2] * A.shape[-1]))
+
+
+def symmetric(A: Array) -> Array:
+    """(A + A^T) / 2: `eigh` of a matrix that is not symmetric differs between libraries."""
+    return 0.5 * (A + namespace(A).matrix_transpose(A))
+
+
+def spectral_map(function: Callable[[Array], Array], A: Array) -> Array:
+    """V f(w) V^T of the symmetric part of ``A`` = V w V^T, for ``f`` on the eigenvalues of shape (..., d)."""
+    xp = namespace(A)
+    w, V = xp.linalg.eigh(symmetric(A))
+    return xp.matmul(V * function(w)[..., None, :], xp.matrix_transpose(V))
+
+
+def is_array(value: Any) -> bool:
+    """Whether ``value`` is an array of a library that follows the standard."""
+    return bool(array_api_compat.is_array_api_obj(value))
+
+
+def is_traced(v: Array) -> bool:
+    """Whether ``v`` has no value yet (under a JAX trace, or on torch's meta device)."""
+    if array_api_compat.is_jax_array(v):
+        import jax
+
+        return isinstance(v, jax.core.Tracer)
+    return bool(array_api_compat.is_torch_array(v) and v.device.type == "meta")
+
+
+def compiled(function: Callable, v: Array) -> Callable:
+    """``function`` compiled where the library of ``v`` wants it (JAX), itself elsewhere."""
+    if array_api_compat.is_jax_array(v):
+        import jax
+
+        return jax.jit(function)
+    return function
+
+
+def to_numpy(v: Array) -> Any:
+    """A NumPy copy of ``v`` on the CPU."""
+    import numpy as np
+
+    if array_api_compat.is_torch_array(v):
+        v = v.detach().cpu().numpy()
+    return np.array(v)
+
+
+def machine_eps(v: Array) -> float:
+    """The relative precision of the floating dtype of ``v``."""
+    return float(namespace(v).finfo(v.dtype).eps)
+
+
+def is_floating(v: Array) -> bool:
+    """Whether ``v`` has a real floating dtype."""
+    return bool(namespace(v).isdtype(v.dtype, "real floating"))
+
+
+def all_finite(v: Array) -> bool:
+    """Whether every entry of ``v`` is finite."""
+    xp = namespace(v)
+    return bool(xp.all(xp.isfinite(v)))
+
+
+def number(value: Any) -> float:
+    """A Python float of a number or of an array with one entry."""
+    return float(value) if isinstance(value, (int, float)) else float(to_numpy(value).reshape(()))

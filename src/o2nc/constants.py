@@ -1,0 +1,210 @@
+"""The constants of the two algorithms, each derived from what is known of the problem."""
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+
+def check_number(name: str, value: float, *, positive: bool = False) -> None:
+    """Raise unless ``value`` is a finite number >= 0 (> 0 if ``positive``)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.")
+    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"`{name}` must be finite and {'positive' if positive else 'nonnegative'}; got {value}.")
+
+
+def check_horizon(T: int) -> None:
+    """Raise unless ``T`` is a whole number >= 1."""
+    if isinstance(T, bool) or not isinstance(T, int):
+        raise TypeError(f"`T` must be a whole number; got {T!r}.")
+    if T < 1:
+        raise ValueError(f"`T` must be at least 1; got {T}.")
+
+
+class SmoothValues(NamedTuple):
+    """The four numbers of line 1 of Algorithm 1."""
+
+    G: float
+    G0: float
+    a: float
+    eta: float
+
+
+@dataclass(frozen=True)
+class Smooth:
+    r"""The constants of Algorithm 1 for a $\beta$-smooth objective of range $M$ and noise of variance $\sigma^2$.
+
+    $$G=\sqrt{M\beta},\quad G_0=\sqrt{2M\beta},\quad a=\frac{G}{\max\{G,\sigma\sqrt T\}},\quad \eta=\frac a{64\beta}.$$
+
+    Args:
+        M: range of the objective, f(x) - f(y) <= M.
+        beta: Lipschitz constant of the gradient.
+        sigma: root of the variance of the stochastic gradient; 0 is an exact gradient.
+        T: horizon, the number of rounds.
+
+    Reference: Algorithm 1, line 1.
+
+    >>> c = Smooth(M=1128.4, beta=8.0, sigma=0.8, T=20000)
+    >>> print(f"{c.a:.6f} {c.eta:.5e}")
+    0.839792 1.64022e-03
+    """
+
+    M: float
+    beta: float
+    sigma: float
+    T: int
+
+    def __post_init__(self) -> None:
+        check_number("M", self.M, positive=True)
+        check_number("beta", self.beta, positive=True)
+        check_number("sigma", self.sigma)
+        check_horizon(self.T)
+
+    @cached_property
+    def values(self) -> SmoothValues:
+        """``(G, G0, a, eta)``."""
+        G = math.sqrt(self.M * self.beta)
+        a = G / max(G, self.sigma * math.sqrt(self.T))
+        return SmoothValues(G, math.sqrt(2) * G, a, a / (64 * self.beta))
+
+    @property
+    def G(self) -> float:
+        """The first-order scale sqrt(M beta)."""
+        return self.values.G
+
+    @property
+    def G0(self) -> float:
+        """The radius sqrt(2 M beta) of the tracker's ball, a bound on the gradient."""
+        return self.values.G0
+
+    @property
+    def a(self) -> float:
+        """The tracking rate G / max(G, sigma sqrt(T))."""
+        return self.values.a
+
+    @property
+    def eta(self) -> float:
+        """The step size a / (64 beta)."""
+        return self.values.eta
+
+
+class NonsmoothValues(NamedTuple):
+    """The numbers of Algorithm 2."""
+
+    L: float
+    a: float
+    b: float
+    eta: float
+    rho: float
+
+
+@dataclass(frozen=True)
+class Nonsmooth:
+    r"""The constants of Algorithm 2 for an objective with gradients bounded by $L$ and range $M$.
+
+    $$B=\sqrt{L^2+\sigma^2},\quad \varepsilon=\Bigl(\frac{B^4M^2\lambda}{T^2}\Bigr)^{1/7},\quad
+      a=\frac{\varepsilon^2}{B^2},\quad b=1-a,\quad
+      \eta=\frac{\varepsilon^{5/2}}{B^2\sqrt\lambda},\quad \rho=\varepsilon.$$
+
+    ``a``, ``eta`` and ``rho`` may be given; those that are not are the tuned ones. A tuned ``a`` needs
+    $T\ge 2^{7/4}M\sqrt\lambda/B^{3/2}$, which is the same as $a\le 1/2$.
+
+    Args:
+        L: bound on the norm of the gradient.
+        M: range of the objective, f(x) - f(y) <= M.
+        sigma: root of the variance of the stochastic gradient; 0 is an exact gradient.
+        lam: the paper's lambda, the weight of the spread in the stationarity measure.
+        T: horizon, the number of rounds.
+        a: tracking rate in (0, 1/2], instead of the tuned one.
+        eta: length of the longest step, instead of the tuned one.
+        rho: regularisation of the normalised direction, instead of the tuned one.
+
+    Reference: Algorithm 2 and Theorem 2.
+
+    >>> c = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=1000)
+    >>> print(f"{c.eps:.4f} {c.a:.4f} {c.eta:.5f}")
+    0.1389 0.0193 0.00720
+    """
+
+    L: float
+    M: float
+    sigma: float
+    lam: float
+    T: int
+    a: float = None  # type: ignore[assignment]  # filled below
+    eta: float = None  # type: ignore[assignment]
+    rho: float = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        check_number("L", self.L, positive=True)
+        check_number("M", self.M, positive=True)
+        check_number("sigma", self.sigma)
+        check_number("lam", self.lam, positive=True)
+        check_horizon(self.T)
+        if self.a is None:
+            needed = math.ceil(2**1.75 * self.M * math.sqrt(self.lam) / self.B**1.5)
+            if needed > self.T:
+                raise ValueError(
+                    f"`T` must be at least 2^(7/4) M sqrt(lam) / B^(3/2) = {needed} for the tuned constants of "
+                    f"Theorem 2; got {self.T}. Give `a`, `eta` and `rho` to use its general form."
+                )
+        tuned = {
+            "a": min(self.eps**2 / self.B**2, 0.5),  # at the threshold itself, rounding must not cross 1/2
+            "eta": self.eps**2.5 / (self.B**2 * math.sqrt(self.lam)),
+            "rho": self.eps,
+        }
+        for name, value in tuned.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+            check_number(name, getattr(self, name), positive=True)
+        if self.a > 0.5:
+            raise ValueError(f"`a` must lie in (0, 1/2]; got {self.a}.")
+
+    @cached_property
+    def B(self) -> float:
+        """sqrt(L^2 + sigma^2), the root of the second moment of a sample."""
+        return math.hypot(self.L, self.sigma)
+
+    @cached_property
+    def eps(self) -> float:
+        """The scale epsilon_T of Theorem 2."""
+        return (self.B**4 * self.M**2 * self.lam / self.T**2) ** (1 / 7)
+
+    @property
+    def b(self) -> float:
+        """1 - a."""
+        return 1 - self.a
+
+    @cached_property
+    def values(self) -> NonsmoothValues:
+        """``(L, a, b, eta, rho)``."""
+        return NonsmoothValues(self.L, self.a, self.b, self.eta, self.rho)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether a, eta and rho are those of the tuned form of Theorem 2."""
+        return (
+            math.isclose(self.a * self.B**2, self.eps**2)
+            and math.isclose(self.eta * self.B**2 * math.sqrt(self.lam), self.eps**2.5)
+            and math.isclose(self.rho, self.eps)
+        )
+
+    def tau_cdf(self, t: int) -> float:
+        r"""$\Pr(\tau\le t)$: the sum of $c_s/T$ for s <= t < T, and 1 at T.
+
+        >>> c = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=4, a=0.5, eta=0.1, rho=0.1)
+        >>> [c.tau_cdf(t) for t in (1, 2, 3, 4)]
+        [0.125, 0.3125, 0.53125, 1.0]
+        """
+        return 1.0 if t >= self.T else (t - self.b * (1 - self.b**t) / self.a) / self.T
+
+    def tau(self, u: float) -> int:
+        """The round tau whose law is line 12 of Algorithm 2, from ``u`` uniform on [0, 1), by inversion.
+
+        >>> c = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=4, a=0.5, eta=0.1, rho=0.1)
+        >>> [c.tau(u) for u in (0.0, 0.124, 0.126, 0.54, 0.999)]
+        [1, 1, 2, 4, 4]
+        """
+        return 1 + bisect_right(range(1, self.T), u, key=self.tau_cdf)

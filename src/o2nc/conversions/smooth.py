@@ -1,0 +1,85 @@
+"""Algorithm 1: smooth nonconvex optimization by static regret."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..constants import Smooth
+from ..losses import LinearLoss
+from ..oracles.base import Oracle
+from ..vectors import Vector, check_vector, inner, project_ball, zero_scalar, zeros_like
+
+
+class SmoothState(NamedTuple):
+    """What Algorithm 1 remembers, and the sums that its certificates need."""
+
+    m: Vector  # the tracker m_t
+    oracle: Any  # the oracle's state
+    regret: Array  # sum of L_t(U_t) - L_t(I), (..., 1)
+    Q: Array  # sum of <s_t, m_t>, (..., 1)
+    N: Array  # sum of |m_t|^2, (..., 1)
+    W: Array  # sum of |U_t m_t|^2, (..., 1)
+    clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothConversion:
+    r"""Algorithm 1: the oracle's operator turns the tracker into the step.
+
+    $$x_{t+1}=x_t-\eta U_tm_t,\qquad m_{t+1}=\Pi_{\|m\|\le G_0}((1-a)m_t+as_t),\qquad
+      L_t(U)=-\tfrac1G\langle s_t,Um_t\rangle.$$
+
+    Args:
+        oracle: the online learner.
+        constants: `Smooth`, which derives G, G0, a and eta.
+
+    Reference: Algorithm 1 and Theorem 1.
+
+    >>> import numpy as np
+    >>> from o2nc import Smooth
+    >>> from o2nc.oracles import Constant
+    >>> conversion = SmoothConversion(Constant(), Smooth(M=2.0, beta=1.0, sigma=0.0, T=10))
+    >>> x = np.asarray([3.0])
+    >>> state = conversion.init(x)
+    >>> dx, state = conversion.update(np.sin(x), state)  # m_1 = 0: the first round only fills the tracker
+    >>> dx, state = conversion.update(np.sin(x), state)
+    >>> print(f"{dx[0]:.6f}")
+    -0.002205
+    """
+
+    oracle: Oracle
+    constants: Smooth
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.oracle, Oracle):
+            raise TypeError(f"`oracle` must have init, play and learn; got {type(self.oracle).__name__}.")
+        if not isinstance(self.constants, Smooth):
+            raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {type(self.constants).__name__}.")
+
+    def init(self, x: Vector) -> SmoothState:
+        """m_1 = 0."""
+        check_vector("x", x)
+        zero = zero_scalar(x)
+        return SmoothState(
+            m=zeros_like(x), oracle=self.oracle.init(x), regret=zero, Q=zero, N=zero, W=zero, clipped=zero
+        )
+
+    def update(
+        self, s: Vector, state: SmoothState, x: Vector | None = None, *, r: Any = None
+    ) -> tuple[Vector, SmoothState]:
+        """One round; ``s`` is a fresh sample of the gradient at x_t. Neither ``x`` nor ``r`` is used."""
+        m, (G, G0, a, eta) = state.m, self.constants.values
+        U = self.oracle.play(state.oracle, m)  # line 3
+        loss = LinearLoss(s, m, 1 / G)  # line 5
+        Um, sm = U @ m, inner(s, m)
+        tracker, square = project_ball((1 - a) * m + a * s, G0)  # line 7
+        return -eta * Um, SmoothState(  # line 6
+            m=tracker,
+            oracle=self.oracle.learn(state.oracle, loss),
+            regret=state.regret + loss(Um) + sm / G,
+            Q=state.Q + sm,
+            N=state.N + inner(m, m),
+            W=state.W + inner(Um, Um),
+            clipped=state.clipped + _xp.indicator(square > G0**2, square),
+        )

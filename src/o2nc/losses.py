@@ -1,0 +1,48 @@
+"""What an oracle is shown after it has played: a convex function of the operator, through the vector v = U m."""
+
+from typing import NamedTuple, Protocol
+
+from .vectors import Scalar, Vector, inner
+
+
+class Loss(Protocol):
+    """A convex loss $L(U)=\\varphi(Um)$.
+
+    Reference: Algorithm 1, line 5.
+    """
+
+    @property
+    def m(self) -> Vector:
+        """The direction on which operators are judged."""
+        ...
+
+    def __call__(self, v: Vector) -> Scalar:
+        """The loss at an operator with U m = v."""
+        ...
+
+    def gradient(self, v: Vector) -> Vector:
+        """The gradient in v at v = U m; in U it is the outer product of this with m."""
+        ...
+
+
+class LinearLoss(NamedTuple):
+    r"""$L_t(U)=-c\,\langle s_t,Um_t\rangle$, with $c=1/G$ in Algorithm 1 and $c=1$ in Algorithm 2.
+
+    Reference: Algorithm 1, line 5; Algorithm 2, line 8.
+
+    >>> import numpy as np
+    >>> loss = LinearLoss(s=np.asarray([1.0, 2.0]), m=np.asarray([1.0, 1.0]), scale=0.5)
+    >>> loss(loss.m)
+    array([-1.5])
+    """
+
+    s: Vector  # the fresh sample
+    m: Vector  # the predictable direction
+    scale: float
+
+    def __call__(self, v: Vector) -> Scalar:
+        return -self.scale * inner(self.s, v)
+
+    def gradient(self, v: Vector) -> Vector:
+        """-c s, whatever v."""
+        return -self.scale * self.s

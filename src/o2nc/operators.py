@@ -1,0 +1,256 @@
+"""Preconditioners: linear contractions of R^d, applied with ``U @ v``.
+
+An operator acts on the last axis of an array, so replications on the leading axes need nothing; `Identity`, `Diagonal`,
+`Mixture` and `Blockwise` act on `Blocks` too. What a user builds is checked at construction. What a learner plays holds
+by construction and is made with `trusted`, without a check, so that it can be traced and costs nothing.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from . import _xp
+from ._xp import Array
+from .vectors import Blocks, Vector, apply, join, split
+
+Self = TypeVar("Self")
+
+
+@runtime_checkable
+class Operator(Protocol):
+    r"""A linear map $U$ of R^d with $\|U\|_{op}\le 1$.
+
+    Reference: the set-up of Algorithm 1.
+
+    >>> isinstance(Identity(), Operator)
+    True
+    """
+
+    def __matmul__(self, v: Vector) -> Vector:
+        """U v."""
+        ...
+
+
+def trusted(kind: type[Self], *values: Any) -> Self:
+    """An operator of class ``kind`` that holds by construction: its checks are skipped."""
+    U = object.__new__(kind)
+    for field, value in zip(fields(kind), values, strict=True):  # type: ignore[arg-type]
+        object.__setattr__(U, field.name, value)
+    return U
+
+
+def _check_below_one(name: str, norm: Array, v: Array) -> None:
+    xp = _xp.namespace(v)
+    if _xp.is_traced(v):
+        return
+    worst = float(xp.max(norm))
+    if not worst <= 1 + 100 * _xp.machine_eps(v):
+        raise ValueError(f"`{name}` must have operator norm at most 1; got {worst:g}.")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The identity $I_d$, the comparator of the theorems.
+
+    Reference: Theorem 1.
+
+    >>> import numpy as np
+    >>> Identity() @ np.asarray([1.0, 2.0])
+    array([1., 2.])
+    """
+
+    def __matmul__(self, v: Vector) -> Vector:
+        return v
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    r"""$\mathrm{diag}(u)$ with $|u_i|\le 1$: one factor a coordinate.
+
+    Args:
+        diagonal: array of shape (..., d), or `Blocks` in the shapes of the vector.
+
+    Reference: the set-up of Algorithm 1.
+
+    >>> import numpy as np
+    >>> Diagonal(np.asarray([1.0, 0.5])) @ np.asarray([2.0, 2.0])
+    array([2., 1.])
+    """
+
+    diagonal: Vector
+
+    def __post_init__(self) -> None:
+        for u in self.diagonal.arrays if isinstance(self.diagonal, Blocks) else (self.diagonal,):
+            if not _xp.is_array(u) or not _xp.is_floating(u):
+                raise TypeError("`Diagonal(diagonal=...)` must be a floating array or Blocks of them.")
+            _check_below_one("Diagonal(diagonal=...)", _xp.namespace(u).abs(u), u)
+
+    def __matmul__(self, v: Vector) -> Vector:
+        return apply(lambda u, x: x * _xp.like(u, x), self.diagonal, v)
+
+
+@dataclass(frozen=True, eq=False)
+class Projector:
+    r"""The orthogonal projector $P=BB^\top$ onto the span of the columns of $B$.
+
+    Args:
+        basis: array of shape (d, k) with orthonormal columns.
+
+    Reference: the experts of the numerical section.
+
+    >>> import numpy as np
+    >>> Projector(np.asarray([[0.6], [0.8]])) @ np.asarray([1.0, 0.0])
+    array([0.36, 0.48])
+    >>> Projector.from_mask(np.asarray([True, False])) @ np.asarray([2.0, 2.0])
+    array([2., 0.])
+    """
+
+    basis: Array
+
+    def __post_init__(self) -> None:
+        if not _xp.is_array(self.basis) or self.basis.ndim != 2:
+            raise TypeError("`Projector(basis=...)` must be a matrix of shape (d, k), one orthonormal column a direction.")
+        if _xp.is_traced(self.basis):
+            return
+        xp, (d, k) = _xp.namespace(self.basis), self.basis.shape
+        gram = xp.matmul(xp.matrix_transpose(self.basis), self.basis)
+        error = float(xp.max(xp.abs(gram - _xp.eye(k, self.basis)))) if k else 0.0
+        if not error <= 100 * max(d, 1) * _xp.machine_eps(self.basis):
+            raise ValueError(
+                f"`Projector(basis=...)` must have orthonormal columns; B^T B differs from I by {error:g}, "
+                "so B B^T is no projector."
+            )
+
+    @classmethod
+    def from_mask(cls, mask: Array) -> Diagonal:
+        """The projector that keeps the coordinates where ``mask`` is true: a diagonal operator."""
+        xp = _xp.namespace(mask)
+        if not xp.isdtype(mask.dtype, "bool"):
+            raise TypeError(f"`mask` must be boolean; got dtype {mask.dtype}.")
+        return trusted(Diagonal, xp.astype(mask, xp.float32))  # 0 and 1 are exact in every dtype
+
+    def __matmul__(self, v: Array) -> Array:
+        xp, B = _xp.namespace(v), _xp.like(self.basis, v)
+        return xp.matmul(xp.matmul(v, B), xp.matrix_transpose(B))
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    r"""A matrix $U$ with $\|U\|_{op}\le 1$.
+
+    Args:
+        matrix: array of shape (..., d, d).
+
+    Reference: the set-up of Algorithm 1; the proofs use the norm and not the symmetry.
+
+    >>> import numpy as np
+    >>> Dense(np.asarray([[0.0, 1.0], [1.0, 0.0]])) @ np.asarray([1.0, 2.0])
+    array([2., 1.])
+    """
+
+    matrix: Array
+
+    def __post_init__(self) -> None:
+        A = self.matrix
+        if not _xp.is_array(A) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+            raise TypeError("`Dense(matrix=...)` must be an array of shape (..., d, d).")
+        if not _xp.is_traced(A):
+            _check_below_one("Dense(matrix=...)", _xp.namespace(A).linalg.matrix_norm(A, ord=2), A)
+
+    def __matmul__(self, v: Array) -> Array:
+        return _xp.matvec(_xp.like(self.matrix, v), v)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    r"""$\sum_k w_kU_k$ with $w$ on the simplex, what Hedge plays.
+
+    Args:
+        weights: array of shape (..., K), nonnegative, summing to 1.
+        operators: K operators.
+
+    Reference: the stochastic oracle and Hedge experts of the numerical section.
+
+    >>> import numpy as np
+    >>> P = Projector.from_mask(np.asarray([True, False]))
+    >>> Mixture(np.asarray([0.5, 0.5]), (Identity(), P)) @ np.asarray([2.0, 2.0])
+    array([2., 1.])
+    """
+
+    weights: Array
+    operators: tuple[Operator, ...]
+
+    def __post_init__(self) -> None:
+        w = self.weights
+        if not _xp.is_array(w) or w.ndim == 0 or w.shape[-1] != len(self.operators):
+            raise ValueError(
+                f"`Mixture(weights=...)` must have one weight an operator on its last axis, {len(self.operators)}; "
+                f"got shape {getattr(w, 'shape', None)}."
+            )
+        if not _xp.is_traced(w):
+            xp = _xp.namespace(w)
+            if float(xp.min(w)) < 0 or float(xp.max(xp.abs(xp.sum(w, axis=-1) - 1))) > 100 * _xp.machine_eps(w):
+                raise ValueError(f"`Mixture(weights=...)` must be nonnegative and sum to 1; got {w}.")
+
+    def __matmul__(self, v: Vector) -> Vector:
+        w = self.weights
+        first, *rest = ((U @ v) * w[..., k : k + 1] for k, U in enumerate(self.operators))
+        return sum(rest, start=first)
+
+
+@dataclass(frozen=True, eq=False)
+class Blockwise:
+    r"""$U_1\oplus\dots\oplus U_k$: one operator a block.
+
+    On `Blocks`, operator i acts on block i. On an array, ``shapes`` cut the last axis into consecutive blocks; a shape
+    (p, q) is a matrix, filled column by column as the paper's mat, and an operator acts on its last axis: `Dense` with
+    matrix A is then $X\mapsto XA^\top$.
+
+    Args:
+        operators: one operator a block.
+        shapes: the shapes of the blocks, needed for arrays only.
+
+    Reference: the paper's vec and mat.
+
+    >>> import numpy as np
+    >>> U = Blockwise((Identity(), Diagonal(np.asarray([0.5, 0.5]))), shapes=((1,), (2,)))
+    >>> U @ np.asarray([1.0, 1.0, 1.0])
+    array([1. , 0.5, 0.5])
+    """
+
+    operators: tuple[Operator, ...]
+    shapes: tuple[tuple[int, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.shapes is not None and len(self.shapes) != len(self.operators):
+            raise ValueError(
+                f"`Blockwise(shapes=...)` must have one shape an operator, {len(self.operators)}; got {len(self.shapes)}."
+            )
+
+    def __matmul__(self, v: Vector) -> Vector:
+        if not isinstance(v, Blocks):
+            if self.shapes is None:
+                raise ValueError("`Blockwise(shapes=...)` must be given to act on an array; got none.")
+            return join(self @ split(v, self.shapes), self.shapes)
+        if len(v.arrays) != len(self.operators):
+            raise ValueError(f"The vector must have {len(self.operators)} blocks; got {len(v.arrays)}.")
+        return Blocks(tuple(U @ x for U, x in zip(self.operators, v.arrays, strict=True)))
+
+
+def polar(A: Array) -> Array:
+    r"""The polar factor $UV^\top$ of $A=U\Sigma V^\top$ in compact form; polar(0) = 0.
+
+    It maximises $\langle A,Z\rangle$ over $\|Z\|_{op}\le 1$. Singular values below the rounding of the largest one are
+    taken as zero.
+
+    Reference: Notations and Paper Structure.
+
+    >>> import numpy as np
+    >>> polar(np.asarray([[2.0, 0.0], [0.0, 0.0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    xp = _xp.namespace(A)
+    U, sigma, Vh = xp.linalg.svd(A, full_matrices=False)
+    threshold = max(A.shape[-2:]) * _xp.machine_eps(A) * xp.max(sigma, axis=-1, keepdims=True)
+    positive = xp.astype(sigma > threshold, A.dtype)
+    return xp.matmul(U * positive[..., None, :], Vh)

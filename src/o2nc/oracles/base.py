@@ -1,0 +1,84 @@
+"""The contract of an online learner, and what learners over a set share."""
+
+import math
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from .. import _xp
+from .._xp import Array
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import OperatorSet, Varying
+from ..sets.base import Coordinates
+from ..vectors import Blocks, Scalar, Vector, inner
+
+State = Any  # a NamedTuple of arrays
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """An online convex optimizer over operators: it plays before it may see the sample, then learns from a loss.
+
+    An oracle may also state a bound on its regret against the identity, ``regret_bound(x, energy)``: then the
+    certificates of its runs can be a-priori.
+
+    Reference: Definition 1 (static regret minimization oracle).
+
+    >>> from o2nc.oracles import Hedge
+    >>> from o2nc.operators import Identity
+    >>> isinstance(Hedge([Identity()]), Oracle)
+    True
+    """
+
+    def init(self, x: Vector) -> State:
+        """The state before round 1, for vectors like x."""
+        ...
+
+    def play(self, state: State, m: Vector) -> Operator:
+        """U_t. It may depend on the direction m, never on the sample of this round."""
+        ...
+
+    def learn(self, state: State, loss: Loss) -> State:
+        """The state after the loss of this round."""
+        ...
+
+
+class SetState(NamedTuple):
+    """The state of a learner over a set that keeps nothing else."""
+
+    u: Coordinates  # the point to play, in the coordinates of the set of round t
+    t: Array  # the round, counted from 1, shape (1,)
+
+
+def play(operators: OperatorSet, state: Any) -> Operator:
+    """The operator at the learner's point."""
+    return operators.at(state.t).operator(state.u)
+
+
+def gradient(operators: OperatorSet, state: Any, loss: Loss) -> Coordinates:
+    """The gradient of the loss in the coordinates of the set, at the point played."""
+    S = operators.at(state.t)
+    return S.pullback(loss.gradient(S.operator(state.u) @ loss.m), loss.m)
+
+
+def square(operators: OperatorSet, g: Coordinates) -> Scalar:
+    """|g|^2 in the coordinates of the set, as a scalar of shape (..., 1)."""
+    return inner(_xp.flatten_matrix(g), _xp.flatten_matrix(g)) if operators.axes == 2 else inner(g, g)
+
+
+def scaled(operators: OperatorSet, scalar: Scalar, g: Coordinates) -> Coordinates:
+    """``scalar`` times g, where the scalar has shape (..., 1) or is a number."""
+    return g * (scalar[..., None] if operators.axes == 2 and not isinstance(scalar, (int, float)) else scalar)
+
+
+def check_set(learner: str, operators: Any, *needs: str) -> None:
+    """Raise unless ``operators`` is a set that offers what the learner needs of it."""
+    if not isinstance(operators, (OperatorSet, Varying)):
+        raise TypeError(f"`{learner}(set=...)` must be a set of operators; got {type(operators).__name__}.")
+    for need in needs:
+        if not isinstance(operators, Varying) and not hasattr(operators, need):
+            raise TypeError(f"`{learner}(set=...)` must offer `{need}`; {type(operators).__name__} does not.")
+
+
+def dimension(u: Coordinates) -> int:
+    """How many numbers a learner over a diagonal set or a hull keeps for one replication."""
+    return sum(math.prod(a.shape) for a in u.arrays) if isinstance(u, Blocks) else u.shape[-1]

@@ -1,0 +1,53 @@
+"""The oracle that does not learn."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..losses import Loss
+from ..operators import Identity, Operator
+from ..vectors import Vector
+
+
+class ConstantState(NamedTuple):
+    """Nothing to remember."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    r"""Plays the same operator in every round: $U_t=U$.
+
+    With the identity its regret against the identity is 0, and the conversion is the identity-preconditioned baseline.
+
+    Regret against itself: 0. Against the identity with another U no bound is stated.
+
+    Args:
+        U: the operator; the identity if not given.
+
+    Reference: the identity oracle after Theorem 1.
+
+    >>> import numpy as np
+    >>> Constant().play((), np.asarray([1.0])) @ np.asarray([3.0])
+    array([3.])
+    """
+
+    U: Operator = field(default_factory=Identity)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.U, Operator):
+            raise TypeError(f"`Constant(U=...)` must be an operator, with U @ v; got {type(self.U).__name__}.")
+
+    def init(self, x: Vector) -> ConstantState:
+        """The empty state."""
+        return ConstantState()
+
+    def play(self, state: ConstantState, m: Vector) -> Operator:
+        """U."""
+        return self.U
+
+    def learn(self, state: ConstantState, loss: Loss) -> ConstantState:
+        """The same state."""
+        return state
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        """0 for the identity, no bound otherwise."""
+        return 0.0 if isinstance(self.U, Identity) else float("inf")

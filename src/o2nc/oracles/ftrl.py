@@ -1,0 +1,81 @@
+"""Follow the regularized leader."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..constants import check_number
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import OperatorSet
+from ..sets.base import Coordinates
+from ..vectors import Vector, leaf
+from . import base
+from .mirrors import Euclidean, Mirror, start_divergence
+
+
+class FTRLState(NamedTuple):
+    """What follow the regularized leader remembers."""
+
+    u: Coordinates  # the point to play
+    y: Coordinates  # the dual point: that of the start, minus eta times the sum of the gradients
+    t: Array  # the round, counted from 1, (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class FTRL:
+    r"""Follow the regularized leader: $u_{t+1}=\arg\min_u\sum_{s\le t}\langle g_s,u\rangle+D_\varphi(u,u_1)/\eta$.
+
+    Unlike `OMD` it steps from the start and projects once, so that it forgets nothing that a projection cut off.
+
+    Regret against every u of a set that does not change, with $D_\varphi$ the divergence of the map:
+
+    - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
+    - entropic on a `Hull` (this is Hedge): $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
+    - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\eta\sum_t\sum_iu_{t,i}g_{t,i}^2$, if $\eta|g_{t,i}|\le1$.
+
+    Args:
+        set: the operators to choose from.
+        eta: the rate.
+        mirror: `Euclidean` (the default) or `Entropic`.
+
+    Reference: McMahan and Streeter (2010); Algorithm 3 for the entropic map on the simplex.
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.sets import Box
+    >>> oracle, m = FTRL(Box(), eta=0.5), np.asarray([1.0, 1.0])
+    >>> loss = LinearLoss(s=np.asarray([1.0, -1.0]), m=m, scale=1.0)
+    >>> oracle.learn(oracle.learn(oracle.init(m), loss), loss).u
+    array([1., 0.])
+    """
+
+    set: OperatorSet
+    eta: float
+    mirror: Mirror = field(default_factory=Euclidean)
+
+    def __post_init__(self) -> None:
+        base.check_set("FTRL", self.set)
+        check_number("FTRL(eta=...)", self.eta, positive=True)
+        self.mirror.check(self.set)
+
+    def init(self, x: Vector) -> FTRLState:
+        """The set's starting point."""
+        u = self.set.start(x)
+        return FTRLState(u=u, y=self.mirror.dual(u), t=_xp.first_round(leaf(x)))
+
+    def play(self, state: FTRLState, m: Vector) -> Operator:
+        """The operator at the current point."""
+        return base.play(self.set, state)
+
+    def learn(self, state: FTRLState, loss: Loss) -> FTRLState:
+        """Add the gradient in the dual, and project."""
+        y = state.y - self.eta * base.gradient(self.set, state, loss)
+        return FTRLState(u=self.mirror.project(self.set.at(state.t + 1), y), y=y, t=state.t + 1)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
+        return (
+            start_divergence(self.mirror, self.set, x) / self.eta + self.eta * self.mirror.stability(self.set, x) * energy
+        )

@@ -1,0 +1,126 @@
+"""AdaGrad with a full metric."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..constants import check_number
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import OperatorSet
+from ..sets.base import Coordinates
+from ..vectors import Blocks, Vector
+from . import base
+
+RIDGE = 1e-3  # the part of sqrt(tr V) that is added to the metric, so that its condition number is at most 1/RIDGE
+ROUNDS = 300  # of the alternating projections in `project_metric`
+
+
+class FullAdaGradState(NamedTuple):
+    """What AdaGrad with a full metric remembers."""
+
+    u: Coordinates  # the point to play
+    V: Array  # sum of the outer products of the gradients, (..., k, k)
+    t: Array  # the round, counted from 1, (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class FullAdaGrad:
+    r"""AdaGrad with a full metric: $u_{t+1}=\Pi^{H_t}(u_t-\eta H_t^{-1}g_t)$, $V_t=\sum_{s\le t}g_sg_s^\top$.
+
+    $H_t=V_t^{1/2}+10^{-3}\sqrt{\mathrm{tr}V_t}\,I$. The projection in the norm of $H_t$ has no closed form; it is found
+    from the set's own projection by alternating directions, so every set will do. The cost is that of an eigenvalue
+    problem in the k coordinates of the set (k = K for a hull, d for a box, d^2 for matrices): for small k.
+
+    Regret against every u of the set (of every set, if it varies), with D the diameter:
+    $(D^2/(2\eta)+\eta)\,\mathrm{tr}H_T$, which is $\sqrt2D\,\mathrm{tr}H_T$ for the default $\eta=D/\sqrt2$.
+
+    Args:
+        set: the operators to choose from.
+        eta: the factor of the steps, or None for $D/\sqrt2$.
+
+    Reference: Duchi, Hazan and Singer (2011), section 4.
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.sets import Box
+    >>> oracle, m = FullAdaGrad(Box(), eta=0.5), np.asarray([1.0, 1.0])
+    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=np.asarray([0.0, -9.0]), m=m, scale=1.0))
+    >>> state.u.round(3)
+    array([1. , 0.5])
+    """
+
+    set: OperatorSet
+    eta: float | None = None
+
+    def __post_init__(self) -> None:
+        base.check_set("FullAdaGrad", self.set)
+        if self.eta is not None:
+            check_number("FullAdaGrad(eta=...)", self.eta, positive=True)
+
+    def init(self, x: Vector) -> FullAdaGradState:
+        """The set's starting point."""
+        if isinstance(x, Blocks):
+            raise TypeError("`FullAdaGrad` keeps one matrix for all coordinates and acts on one array; got Blocks.")
+        u = self.set.start(x)
+        g = self._flat(u)
+        return FullAdaGradState(u=u, V=_xp.zeros((*g.shape, g.shape[-1]), g), t=_xp.first_round(x))
+
+    def play(self, state: FullAdaGradState, m: Vector) -> Operator:
+        """The operator at the current point."""
+        return base.play(self.set, state)
+
+    def learn(self, state: FullAdaGradState, loss: Loss) -> FullAdaGradState:
+        """One step in the metric of the gradients so far."""
+        S = self.set.at(state.t + 1)
+        g, u = self._flat(base.gradient(self.set, state, loss)), self._flat(state.u)
+        V = state.V + g[..., :, None] * g[..., None, :]
+        w, Q = metric(V)
+        y = u - self._factor(loss.m) * in_basis(g, Q, 1 / w)
+        shape = state.u.shape
+        u = project_metric(lambda v: self._flat(S.project(_xp.namespace(v).reshape(v, shape))), y, u, w, Q)
+        return FullAdaGradState(u=_xp.namespace(u).reshape(u, shape), V=V, t=state.t + 1)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
+        if not self.set.holds_identity:
+            return math.inf
+        D, eta, k = self.set.diameter(x), self._factor(x), self._flat(self.set.start(x)).shape[-1]
+        return (D**2 / (2 * eta) + eta) * (math.sqrt(k) + RIDGE * k) * self.set.gradient_factor(x) * math.sqrt(energy)
+
+    def _factor(self, x: Vector) -> float:
+        return self.eta if self.eta is not None else self.set.diameter(x) / math.sqrt(2)
+
+    def _flat(self, u: Coordinates) -> Array:
+        return _xp.flatten_matrix(u) if self.set.axes == 2 else u
+
+
+def metric(V: Array) -> tuple[Array, Array]:
+    """The eigenvalues and eigenvectors of V^{1/2} + RIDGE sqrt(tr V) I; ones while V = 0."""
+    xp = _xp.namespace(V)
+    w, Q = xp.linalg.eigh(_xp.symmetric(V))
+    w = xp.sqrt(xp.clip(w, min=0.0)) + RIDGE * xp.sqrt(xp.sum(xp.clip(w, min=0.0), axis=-1, keepdims=True))
+    return xp.where(w > 0, w, xp.ones_like(w)), Q
+
+
+def in_basis(v: Array, Q: Array, w: Array) -> Array:
+    """Q diag(w) Q^T v."""
+    xp = _xp.namespace(v)
+    return _xp.matvec(Q, w * _xp.matvec(xp.matrix_transpose(Q), v))
+
+
+def project_metric(project, y: Array, u: Array, w: Array, Q: Array) -> Array:  # type: ignore[no-untyped-def]
+    """The point of a set nearest to y in the norm of H = Q w Q^T, from its Euclidean projection, starting at u.
+
+    Alternating direction method of multipliers with the penalty sqrt(w_min w_max), a fixed number of rounds.
+    """
+    xp = _xp.namespace(y)
+    rho = xp.sqrt(xp.max(w, axis=-1, keepdims=True) * xp.min(w, axis=-1, keepdims=True))
+    Hy, q = in_basis(y, Q, w), xp.zeros_like(y)
+    for _ in range(ROUNDS):
+        p = in_basis(Hy + rho * (u - q), Q, 1 / (w + rho))
+        u = project(p + q)
+        q = q + p - u
+    return u

@@ -1,0 +1,135 @@
+"""Hedge, the entropic learner over finitely many experts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..certificates.hedge import hedge_constant
+from ..constants import check_number
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import Hull, Varying
+from ..vectors import Vector, leaf
+
+
+class HedgeState(NamedTuple):
+    """What Hedge remembers."""
+
+    C: Array  # cumulative losses of the experts, (..., K)
+    E: Array  # sum of the squared sup-norms of the losses, (..., 1)
+    t: Array  # the round, counted from 1, (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class Hedge:
+    r"""Exponential weights: plays $\sum_k w_{t,k}U_k$ with $w_{t,k}\propto\pi_k\exp(-\gamma_tC_{t-1,k})$.
+
+    $C_{t-1}$ are the cumulative losses of the experts. Without ``gamma`` the rate tunes itself,
+    $\gamma_t=\gamma_0\sqrt{2\log(1/\pi_{\min})/(1+E_{t-1})}$ with $E_{t-1}=\sum_{s<t}\|\ell_s\|_\infty^2$.
+
+    Regret against expert j, for every sequence of losses:
+
+    - constant rate: $\log(1/\pi_j)/\gamma+\frac\gamma2E_T$;
+    - nonincreasing rates: $\log(1/\pi_j)/\gamma_T+\frac12\sum_t\gamma_t\|\ell_t\|_\infty^2$;
+    - self-tuned, with $\ell=\log(1/\pi_{\min})$ and $\Lambda=\max_t\|\ell_t\|_\infty$:
+      $\log(1/\pi_j)\sqrt{1+E_T}/(\gamma_0\sqrt{2\ell})
+      +\gamma_0\sqrt{\ell/2}\,[2(\sqrt{1+E_T}-1)+\Lambda^2(1-1/\sqrt{1+E_T})]$, least for $\gamma_0=1/\sqrt2$ when
+      $\Lambda$ is small.
+
+    Args:
+        experts: operators, a `Hull` of them, or a `Varying` hull.
+        gamma: a constant rate, a nonincreasing sequence of rates (its last one is kept), or None for the self-tuned.
+        prior: positive weights that sum to 1; uniform if not given.
+        gamma0: the factor of the self-tuned rate.
+
+    Reference: Algorithm 3 and Lemma 3 (Hedge).
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.operators import Identity, Projector
+    >>> P = Projector.from_mask(np.asarray([True, False]))
+    >>> oracle = Hedge([Identity(), P], gamma=1.0)
+    >>> m = np.asarray([0.0, 1.0])
+    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
+    >>> oracle.weights(state).round(4)
+    array([0.7311, 0.2689])
+    """
+
+    experts: Hull | Varying | Sequence[Operator]
+    gamma: float | Sequence[float] | None = None
+    prior: Sequence[float] | None = None
+    gamma0: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.experts, (Hull, Varying)):
+            object.__setattr__(self, "experts", Hull(tuple(self.experts)))
+        if isinstance(self.gamma, (int, float)):
+            check_number("Hedge(gamma=...)", self.gamma, positive=True)
+        elif self.gamma is not None:
+            rates = tuple(float(rate) for rate in self.gamma)
+            if not rates or min(rates) <= 0 or any(late > early for early, late in zip(rates, rates[1:], strict=False)):
+                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {rates[:5]}.")
+            object.__setattr__(self, "gamma", rates)
+        check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
+        if self.prior is not None:
+            prior = tuple(float(p) for p in self.prior)
+            if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
+                raise ValueError(f"`Hedge(prior=...)` must be positive and sum to 1; got {prior}.")
+            object.__setattr__(self, "prior", prior)
+            if isinstance(self.experts, Hull) and len(prior) != len(self.experts.operators):
+                raise ValueError(
+                    f"`Hedge(prior=...)` must have one weight an expert, {len(self.experts.operators)}; got {len(prior)}."
+                )
+
+    def init(self, x: Vector) -> HedgeState:
+        """No loss so far."""
+        C = 0 * self.experts.start(x)  # type: ignore[union-attr]
+        return HedgeState(C=C, E=C[..., :1], t=_xp.first_round(leaf(x)))
+
+    def weights(self, state: HedgeState) -> Array:
+        """w_t, of shape (..., K)."""
+        K = state.C.shape[-1]
+        log_prior = [math.log(p) for p in self.prior] if self.prior else [-math.log(K)] * K
+        return _xp.softmax(_xp.like(log_prior, state.C) - self._rate(state) * state.C)
+
+    def play(self, state: HedgeState, m: Vector) -> Operator:
+        """The mixture with the current weights."""
+        return self._hull(state).operator(self.weights(state))
+
+    def learn(self, state: HedgeState, loss: Loss) -> HedgeState:
+        """Add the losses of the experts."""
+        losses = self._hull(state).evaluate(loss, loss.m)
+        xp = _xp.namespace(losses)
+        peak = xp.max(xp.abs(losses), axis=-1, keepdims=True)
+        return HedgeState(C=state.C + losses, E=state.E + peak * peak, t=state.t + 1)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``."""
+        identity = self.experts.identity(x)  # type: ignore[union-attr]
+        if identity is None:
+            return math.inf
+        K = identity.shape[-1]
+        prior = self.prior or (1 / K,) * K
+        expert = [k for k in range(K) if _xp.number(_xp.to_numpy(identity).reshape(-1, K)[0, k]) > 0]
+        kl = -math.log(sum(prior[k] for k in expert))
+        if self.gamma is None:
+            l, g = -math.log(min(prior)), self.gamma0
+            return math.sqrt(1 + energy) * (math.sqrt(l / 2) / g + 2 * g * math.sqrt(l) + 4 / (2 - math.sqrt(2)))
+        first, last = (self.gamma, self.gamma) if isinstance(self.gamma, (int, float)) else (self.gamma[0], self.gamma[-1])
+        return kl / last + hedge_constant(0.0, first, energy)
+
+    def _hull(self, state: HedgeState) -> Any:
+        return self.experts.at(state.t)  # type: ignore[union-attr]
+
+    def _rate(self, state: HedgeState) -> Any:
+        if isinstance(self.gamma, (int, float)):
+            return self.gamma
+        xp = _xp.namespace(state.E)
+        if self.gamma is None:
+            smallest = min(self.prior) if self.prior else 1 / state.C.shape[-1]
+            return self.gamma0 * math.sqrt(-2 * math.log(smallest)) / xp.sqrt(1 + state.E)
+        rates = _xp.like(self.gamma, state.E)
+        return xp.take(rates, xp.clip(state.t - 1, max=len(self.gamma) - 1))

@@ -1,0 +1,128 @@
+"""The mirror maps of `OMD` and `FTRL`: the Euclidean and the entropic one."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .. import _xp
+from ..sets import OperatorSet, Varying
+from ..sets.base import Coordinates
+from ..vectors import Scalar, apply, inner
+
+
+class Mirror(Protocol):
+    """A mirror map: a way from points to dual points, and back into a set.
+
+    Reference: online mirror descent (Srebro, Sridharan, Tewari, 2011).
+    """
+
+    def check(self, operators: OperatorSet) -> None:
+        """Raise unless the set has the projection that this map needs."""
+        ...
+
+    def dual(self, u: Coordinates) -> Coordinates:
+        """The gradient of the map at u."""
+        ...
+
+    def project(self, operators: OperatorSet, y: Coordinates) -> Coordinates:
+        """The point of the set nearest, in the map's divergence, to the one whose dual point is y."""
+        ...
+
+    def divergence(self, u: Coordinates, v: Coordinates) -> Scalar:
+        """The Bregman divergence of u from v."""
+        ...
+
+    def stability(self, operators: OperatorSet, x: Any) -> float:
+        """c such that one step of rate eta costs at most eta c (|s| |m|)^2 (see the learners' bounds)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    r"""$\frac12\|u\|^2$: dual points are points, steps are gradient steps.
+
+    Reference: online gradient descent (Zinkevich, 2003).
+
+    >>> import numpy as np
+    >>> from o2nc.sets import Box
+    >>> Euclidean().project(Box(), np.asarray([1.5, 0.5]))
+    array([1. , 0.5])
+    """
+
+    def check(self, operators: OperatorSet) -> None:
+        """Every set has the Euclidean projection."""
+
+    def dual(self, u: Coordinates) -> Coordinates:
+        """u."""
+        return u
+
+    def project(self, operators: OperatorSet, y: Coordinates) -> Coordinates:
+        """The Euclidean projection."""
+        return operators.project(y)
+
+    def divergence(self, u: Coordinates, v: Coordinates) -> Scalar:
+        """Half of the squared distance, over the last axis."""
+        return 0.5 * inner(u - v, u - v)
+
+    def stability(self, operators: OperatorSet, x: Any) -> float:
+        """Half of the square of the set's gradient factor."""
+        return 0.5 * operators.gradient_factor(x) ** 2
+
+
+@dataclass(frozen=True)
+class Entropic:
+    r"""$\sum_iu_i\log u_i-u_i$: dual points are logarithms, steps are multiplicative.
+
+    Needs a set of nonnegative coordinates with an entropic projection: `Hull`, or `Box` with low >= 0 and high > 0.
+
+    Reference: Algorithm 3 (Hedge), which is follow-the-regularized-leader with this map on the simplex.
+
+    >>> import numpy as np
+    >>> from o2nc.operators import Identity
+    >>> from o2nc.sets import Hull
+    >>> Entropic().project(Hull((Identity(), Identity())), np.asarray([0.0, 0.0]))
+    array([0.5, 0.5])
+    """
+
+    def check(self, operators: OperatorSet) -> None:
+        """Raise unless the set has an entropic projection and nonnegative coordinates."""
+        if isinstance(operators, Varying):
+            return  # the rule is not called before there is a round
+        if not hasattr(operators, "project_entropic"):
+            raise TypeError(f"The entropic mirror map needs `Hull` or `Box`; got {type(operators).__name__}.")
+        if getattr(operators, "low", 0.0) < 0 or getattr(operators, "high", 1.0) <= 0:
+            raise ValueError(f"The entropic mirror map needs a `Box` with low >= 0 and high > 0; got {operators}.")
+
+    def dual(self, u: Coordinates) -> Coordinates:
+        """log u."""
+        return apply(lambda a: _xp.namespace(a).log(a), u)
+
+    def project(self, operators: OperatorSet, y: Coordinates) -> Coordinates:
+        """The projection of exp(y) in the Kullback-Leibler divergence."""
+        return operators.project_entropic(y)  # type: ignore[attr-defined]
+
+    def divergence(self, u: Coordinates, v: Coordinates) -> Scalar:
+        """sum u log(u / v) - u + v, with 0 log 0 = 0."""
+
+        def term(a: Any, b: Any) -> Any:
+            xp = _xp.namespace(a)
+            safe = xp.where(a > 0, a, xp.ones_like(a))
+            return a * xp.log(safe / b) - a + b
+
+        terms = apply(term, u, v)
+        return inner(terms, apply(lambda a: _xp.namespace(a).ones_like(a), terms))
+
+    def stability(self, operators: OperatorSet, x: Any) -> float:
+        """1/2 on a hull, high on a box."""
+        return getattr(operators, "high", 0.5)
+
+
+def start_divergence(mirror: Mirror, operators: OperatorSet, x: Any) -> float:
+    """The divergence of the identity from the point where a learner over the set starts; inf if it is not in the set."""
+    identity = operators.identity(x)
+    if identity is None:
+        return math.inf
+    u, v = identity, operators.start(x)
+    if operators.axes == 2:
+        u, v = (_xp.flatten_matrix(a) for a in (u, v))
+    return float(_xp.to_numpy(mirror.divergence(u, v)).max())

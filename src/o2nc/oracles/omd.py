@@ -1,0 +1,69 @@
+"""Online mirror descent."""
+
+from dataclasses import dataclass, field
+
+from .. import _xp
+from ..constants import check_number
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import OperatorSet
+from ..vectors import Vector, leaf
+from . import base
+from .base import SetState
+from .mirrors import Euclidean, Mirror, start_divergence
+
+
+@dataclass(frozen=True, eq=False)
+class OMD:
+    r"""Online mirror descent: $u_{t+1}=\Pi^\varphi(\nabla\varphi^{-1}(\nabla\varphi(u_t)-\eta g_t))$.
+
+    Regret against every u of the set (of every set, if it varies), with $D_\varphi$ the divergence of the map:
+
+    - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
+    - entropic on a `Hull`: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
+    - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\eta\sum_t\sum_iu_{t,i}g_{t,i}^2$, if $\eta|g_{t,i}|\le1$.
+
+    Args:
+        set: the operators to choose from.
+        eta: the rate.
+        mirror: `Euclidean` (the default) or `Entropic`.
+
+    Reference: Srebro, Sridharan and Tewari (2011).
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.oracles import Entropic
+    >>> from o2nc.sets import Box
+    >>> oracle, m = OMD(Box(), eta=1.0, mirror=Entropic()), np.asarray([1.0, 1.0])
+    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=np.asarray([1.0, -1.0]), m=m, scale=1.0))
+    >>> state.u.round(4)
+    array([1.    , 0.3679])
+    """
+
+    set: OperatorSet
+    eta: float
+    mirror: Mirror = field(default_factory=Euclidean)
+
+    def __post_init__(self) -> None:
+        base.check_set("OMD", self.set)
+        check_number("OMD(eta=...)", self.eta, positive=True)
+        self.mirror.check(self.set)
+
+    def init(self, x: Vector) -> SetState:
+        """The set's starting point."""
+        return SetState(u=self.set.start(x), t=_xp.first_round(leaf(x)))
+
+    def play(self, state: SetState, m: Vector) -> Operator:
+        """The operator at the current point."""
+        return base.play(self.set, state)
+
+    def learn(self, state: SetState, loss: Loss) -> SetState:
+        """One step from the current point, in the dual."""
+        y = self.mirror.dual(state.u) - self.eta * base.gradient(self.set, state, loss)
+        return SetState(u=self.mirror.project(self.set.at(state.t + 1), y), t=state.t + 1)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
+        return (
+            start_divergence(self.mirror, self.set, x) / self.eta + self.eta * self.mirror.stability(self.set, x) * energy
+        )

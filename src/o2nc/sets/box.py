@@ -1,0 +1,94 @@
+"""Diagonal operators with bounded factors."""
+
+import math
+from dataclasses import dataclass
+
+from .. import _xp
+from ..operators import Diagonal, Operator, trusted
+from ..vectors import Blocks, Vector, apply
+from .base import Static
+
+
+@dataclass(frozen=True)
+class Box(Static):
+    r"""$\{\mathrm{diag}(u) : low\le u_i\le high\}$ with $-1\le low\le high\le 1$, in the coordinates u.
+
+    Works on arrays and on `Blocks`.
+
+    Args:
+        low: smallest factor.
+        high: largest factor.
+
+    Reference: the set-up of Algorithm 1.
+
+    >>> import numpy as np
+    >>> Box(0.0, 1.0).project(np.asarray([-1.0, 0.5, 2.0]))
+    array([0. , 0.5, 1. ])
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    axes = 1
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and -1 <= value <= 1):
+                raise ValueError(f"`Box({name}=...)` must be a number in [-1, 1], so that operators are contractions; got {value}.")
+        if self.low > self.high:
+            raise ValueError(f"`Box(low=...)` must not exceed `high`; got {self.low} > {self.high}.")
+
+    def start(self, x: Vector) -> Vector:
+        """The point nearest to the identity."""
+        return self.project(apply(lambda a: _xp.namespace(a).ones_like(a), x))
+
+    def operator(self, u: Vector) -> Operator:
+        """diag(u)."""
+        return trusted(Diagonal, u)
+
+    def pullback(self, p: Vector, m: Vector) -> Vector:
+        """The products p_i m_i."""
+        return apply(lambda a, b: a * b, p, m)
+
+    def project(self, u: Vector) -> Vector:
+        """Each factor clipped."""
+        return apply(lambda a: _xp.namespace(a).clip(a, min=self.low, max=self.high), u)
+
+    def metric(self, h: Vector) -> Vector:
+        """``h`` with 1 for 0: a coordinate that has seen no gradient does not move, whatever its weight."""
+        return apply(lambda a: _xp.namespace(a).where(a > 0, a, _xp.namespace(a).ones_like(a)), h)
+
+    def project_scaled(self, u: Vector, h: Vector) -> Vector:
+        """Each factor clipped: the projection in every diagonal norm."""
+        return self.project(u)
+
+    def project_entropic(self, y: Vector) -> Vector:
+        """exp(y), each factor clipped: the projection in every separable divergence."""
+        top = math.log(self.high)
+        return self.project(apply(lambda a: _xp.namespace(a).exp(_xp.namespace(a).clip(a, max=top)), y))
+
+    def minimize(self, g: Vector) -> Vector:
+        """high where g is negative, low elsewhere."""
+        return apply(lambda a: _xp.namespace(a).where(a < 0, _xp.like(self.high, a), _xp.like(self.low, a)), g)
+
+    def diameter(self, x: Vector) -> float:
+        """(high - low) sqrt(d)."""
+        d = sum(math.prod(a.shape) for a in x.arrays) if isinstance(x, Blocks) else x.shape[-1]
+        return self.sup_diameter(x) * math.sqrt(d)
+
+    def sup_diameter(self, x: Vector) -> float:
+        """high - low, the largest change of one factor."""
+        return self.high - self.low
+
+    def gradient_factor(self, x: Vector) -> float:
+        """1: the products p_i m_i have norm at most |p| |m|."""
+        return 1.0
+
+    def identity(self, x: Vector) -> Vector | None:
+        """The vector of ones."""
+        return self.start(x) if self.holds_identity else None
+
+    @property
+    def holds_identity(self) -> bool:
+        """Whether high = 1."""
+        return self.high == 1

@@ -1,0 +1,93 @@
+"""Symmetric matrices with bounded eigenvalues."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .. import _xp
+from .._xp import Array
+from ..operators import Dense, Operator, trusted
+from ..vectors import Blocks, Vector
+from .base import Static
+
+
+class _Spectral(Static):
+    """Symmetric U with every eigenvalue in [low, 1], in the coordinates of the matrix itself."""
+
+    low: ClassVar[float]
+    axes = 2
+
+    def start(self, x: Array) -> Array:
+        """The identity."""
+        if isinstance(x, Blocks):
+            raise TypeError(f"`{type(self).__name__}` acts on one array; got Blocks. Use `Box`, or one set a block.")
+        return _xp.zeros((*x.shape[:-1], x.shape[-1], x.shape[-1]), x) + _xp.eye(x.shape[-1], x)
+
+    def operator(self, u: Array) -> Operator:
+        """The matrix as an operator."""
+        return trusted(Dense, u)
+
+    def pullback(self, p: Array, m: Array) -> Array:
+        """The symmetric part of the outer product of p and m."""
+        return _xp.symmetric(p[..., :, None] * m[..., None, :])
+
+    def project(self, u: Array) -> Array:
+        """The eigenvalues clipped."""
+        return _xp.spectral_map(lambda w: _xp.namespace(w).clip(w, min=self.low, max=1.0), u)
+
+    def minimize(self, g: Array) -> Array:
+        """1 on the eigenvectors of g with a negative eigenvalue, low on those with a positive one."""
+
+        def best(w: Array) -> Array:
+            xp = _xp.namespace(w)
+            negative, positive = xp.astype(w < 0, w.dtype), xp.astype(w > 0, w.dtype)
+            return negative + self.low * positive
+
+        return _xp.spectral_map(best, g)
+
+    def diameter(self, x: Vector) -> float:
+        """(1 - low) sqrt(d), the Frobenius distance of I and low I."""
+        return (1 - self.low) * math.sqrt(x.shape[-1])
+
+    def gradient_factor(self, x: Vector) -> float:
+        """1: the outer product has Frobenius norm |p| |m|."""
+        return 1.0
+
+    def identity(self, x: Vector) -> Array:
+        """The identity matrix."""
+        return self.start(x)
+
+    @property
+    def holds_identity(self) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True)
+class SpectralBall(_Spectral):
+    r"""$\{U=U^\top : \|U\|_{op}\le 1\}$, the largest set that the paper allows.
+
+    Reference: the set-up of Algorithm 1.
+
+    >>> import numpy as np
+    >>> SpectralBall().project(np.asarray([[2.0, 0.0], [0.0, -3.0]]))
+    array([[ 1.,  0.],
+           [ 0., -1.]])
+    """
+
+    low = -1.0
+
+
+@dataclass(frozen=True)
+class PositiveContractions(_Spectral):
+    r"""$\{U=U^\top : 0\preceq U\preceq I\}$.
+
+    Reference: the set-up of Algorithm 1; the experts of the numerical section lie in it.
+
+    >>> import numpy as np
+    >>> PositiveContractions().minimize(np.asarray([[2.0, 0.0], [0.0, -3.0]]))
+    array([[0., 0.],
+           [0., 1.]])
+    """
+
+    low = 0.0

@@ -1,0 +1,55 @@
+"""The array libraries of the suite: one fixture over all of them."""
+
+import os
+
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import array_api_strict
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+torch.set_num_threads(1)
+
+
+def _read_only(values, dtype):
+    array = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+class Backend:
+    """An array library as a test sees it: how to make arrays, read them, and run an update."""
+
+    def __init__(self, name, make, transform=lambda function: function):
+        self.name, self._make, self.transform = name, make, transform
+
+    def array(self, values, dtype="float64"):
+        return self._make(np.asarray(values), dtype)
+
+    def __repr__(self):
+        return self.name
+
+
+def numpy_of(v):
+    """A NumPy copy of an array of any library."""
+    return v.detach().numpy().copy() if isinstance(v, torch.Tensor) else np.array(v)
+
+
+BACKENDS = [
+    Backend("numpy", lambda v, dtype: np.array(v, dtype=dtype)),
+    Backend("read-only", _read_only),
+    Backend("strict", lambda v, dtype: array_api_strict.asarray(v, dtype=getattr(array_api_strict, dtype))),
+    Backend("torch", lambda v, dtype: torch.asarray(np.array(v), dtype=getattr(torch, dtype))),
+    Backend("jax", lambda v, dtype: jnp.asarray(v, dtype=dtype)),
+    Backend("jax-jit", lambda v, dtype: jnp.asarray(v, dtype=dtype), jax.jit),
+]
+
+
+@pytest.fixture(params=BACKENDS, ids=repr)
+def xp(request):
+    """Every array library in turn."""
+    return request.param
