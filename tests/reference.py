@@ -97,9 +97,7 @@ class Hedge:
 
     def ask(self):
         w, d = self.weights(), len(self.experts[0])
-        return [
-            [math.fsum(w[k] * self.experts[k][i][j] for k in range(len(w))) for j in range(d)] for i in range(d)
-        ]
+        return [[math.fsum(w[k] * self.experts[k][i][j] for k in range(len(w))) for j in range(d)] for i in range(d)]
 
     def reveal(self, loss):
         losses = [loss(U) for U in self.experts]

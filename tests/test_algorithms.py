@@ -5,9 +5,9 @@ import math
 import jax
 import numpy as np
 import pytest
+
 import reference
 from conftest import numpy_of
-
 from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
 from o2nc.operators import Dense, Diagonal, Identity, Projector
 from o2nc.oracles import Constant, Hedge
@@ -91,7 +91,7 @@ def test_algorithm_2_with_hedge_is_the_literal_one(xp, rate):
     batch, state = rounds(xp, conversion, X1, NOISE, state, R)
     assert float(numpy_of(state.clipped).sum()) > 0
     for run in range(RUNS):
-        x, y, y_bar, output, regret = reference.algorithm_2(
+        _, y, y_bar, output, regret = reference.algorithm_2(
             reference_hedge(rate, None), lambda t, x, run=run: (gradient(np.asarray(x)) + NOISE[t - 1, run]).tolist(),
             X1[run], NONSMOOTH.L, NONSMOOTH.a, NONSMOOTH.eta, NONSMOOTH.rho, ROUNDS, R[:, run, 0], int(TAU[run, 0]),
         )  # fmt: skip
@@ -111,7 +111,7 @@ def test_algorithm_1_runs_inside_lax_scan():
         return (x + dx, state), x
 
     x1 = xp.array(X1)
-    (last, state), points = jax.jit(lambda x, noise: jax.lax.scan(step, (x, conversion.init(x)), noise))(x1, NOISE)
+    (_, state), points = jax.jit(lambda x, noise: jax.lax.scan(step, (x, conversion.init(x)), noise))(x1, NOISE)
     eager, end = rounds(xp, conversion, X1, NOISE, conversion.init(x1))
     np.testing.assert_allclose(numpy_of(points), eager[:-1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(numpy_of(state.regret), numpy_of(end.regret), rtol=0, atol=1e-12)

@@ -41,6 +41,7 @@ class LinearLoss(NamedTuple):
     scale: float
 
     def __call__(self, v: Vector) -> Scalar:
+        """-c <s, v>."""
         return -self.scale * inner(self.s, v)
 
     def gradient(self, v: Vector) -> Vector:

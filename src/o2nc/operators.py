@@ -108,7 +108,9 @@ class Projector:
 
     def __post_init__(self) -> None:
         if not _xp.is_array(self.basis) or self.basis.ndim != 2:
-            raise TypeError("`Projector(basis=...)` must be a matrix of shape (d, k), one orthonormal column a direction.")
+            raise TypeError(
+                "`Projector(basis=...)` must be a matrix of shape (d, k), one orthonormal column a direction."
+            )
         if _xp.is_traced(self.basis):
             return
         xp, (d, k) = _xp.namespace(self.basis), self.basis.shape
@@ -223,7 +225,8 @@ class Blockwise:
     def __post_init__(self) -> None:
         if self.shapes is not None and len(self.shapes) != len(self.operators):
             raise ValueError(
-                f"`Blockwise(shapes=...)` must have one shape an operator, {len(self.operators)}; got {len(self.shapes)}."
+                f"`Blockwise(shapes=...)` must have one shape an operator, {len(self.operators)}; "
+                f"got {len(self.shapes)}."
             )
 
     def __matmul__(self, v: Vector) -> Vector:

@@ -1,7 +1,7 @@
 """Vectors: an array of shape (..., d), or `Blocks`, a tuple of arrays of any shapes taken as one vector.
 
-The algorithms need of a vector only ``+``, ``-``, ``* scalar`` and `inner`. A scalar that is an array stands on the right,
-``v * c``, since arrays on the left would take `Blocks` apart. An array has its coordinates on the last
+The algorithms need of a vector only ``+``, ``-``, ``* scalar`` and `inner`. A scalar that is an array stands on the
+right, ``v * c``, since arrays on the left would take `Blocks` apart. An array has its coordinates on the last
 axis and replications on the leading ones, so its scalars have shape (..., 1). The scalars of `Blocks` have shape (1,).
 
 >>> import numpy as np
@@ -47,10 +47,11 @@ class Blocks(NamedTuple):
     def __neg__(self) -> "Blocks":
         return apply(lambda u: -u, self)
 
-    def __mul__(self, scalar: Scalar) -> "Blocks":  # type: ignore[override]
+    def __mul__(self, scalar: Scalar) -> "Blocks":
         return apply(lambda u: u * spread(scalar, u), self)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scalar: Scalar) -> "Blocks":
+        return self * scalar
 
 
 def spread(scalar: Scalar, block: Array) -> Scalar:

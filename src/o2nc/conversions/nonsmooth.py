@@ -69,7 +69,7 @@ class NonsmoothConversion:
             raise TypeError(f"`constants` must be Nonsmooth(L, M, sigma, lam, T); got {type(self.constants).__name__}.")
 
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
-        """m_1 = 0. ``tau`` is a round, or an array (..., 1) of rounds, drawn by ``constants.tau(u)``; T if not given."""
+        """m_1 = 0. ``tau`` is a round or an array (..., 1) of rounds, from ``constants.tau(u)``; T if not given."""
         check_vector("x", x)
         zero, zeros, t = zero_scalar(x), zeros_like(x), _xp.first_round(leaf(x))
         tau = t * 0 + (self.constants.T if tau is None else tau)
@@ -81,10 +81,10 @@ class NonsmoothConversion:
     def update(
         self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None
     ) -> tuple[Vector, NonsmoothState]:
-        """Finish round t with the sample ``s`` at y_t = ``x`` and begin round t + 1 with the uniform ``r`` = r_{t+1}."""
+        """Finish round t with the sample ``s`` at y_t = ``x``, begin round t + 1 with the uniform ``r`` = r_{t+1}."""
         if x is None or r is None:
             raise ValueError("`update` of Algorithm 2 needs the point `x` of the sample and the next uniform `r`.")
-        L, a, b, eta, rho = self.constants.values
+        L, a, b, eta, _ = self.constants.values
         z = self._direction(state.m)
         loss = LinearLoss(s, z, 1.0)  # line 8
         Uz = -(1 / eta) * state.delta

@@ -11,4 +11,16 @@ from .mirrors import Entropic, Euclidean
 from .ogd import OGD
 from .omd import OMD
 
-__all__ = ["FTRL", "OGD", "OMD", "AdaGrad", "Compared", "Constant", "Entropic", "Euclidean", "FullAdaGrad", "Hedge", "Oracle"]
+__all__ = [
+    "FTRL",
+    "OGD",
+    "OMD",
+    "AdaGrad",
+    "Compared",
+    "Constant",
+    "Entropic",
+    "Euclidean",
+    "FullAdaGrad",
+    "Hedge",
+    "Oracle",
+]

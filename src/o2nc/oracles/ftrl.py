@@ -77,5 +77,6 @@ class FTRL:
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         return (
-            start_divergence(self.mirror, self.set, x) / self.eta + self.eta * self.mirror.stability(self.set, x) * energy
+            start_divergence(self.mirror, self.set, x) / self.eta
+            + self.eta * self.mirror.stability(self.set, x) * energy
         )

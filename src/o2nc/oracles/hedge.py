@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import _xp
@@ -70,7 +71,7 @@ class Hedge:
             check_number("Hedge(gamma=...)", self.gamma, positive=True)
         elif self.gamma is not None:
             rates = tuple(float(rate) for rate in self.gamma)
-            if not rates or min(rates) <= 0 or any(late > early for early, late in zip(rates, rates[1:], strict=False)):
+            if not rates or min(rates) <= 0 or any(late > early for early, late in pairwise(rates)):
                 raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {rates[:5]}.")
             object.__setattr__(self, "gamma", rates)
         check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
@@ -81,7 +82,8 @@ class Hedge:
             object.__setattr__(self, "prior", prior)
             if isinstance(self.experts, Hull) and len(prior) != len(self.experts.operators):
                 raise ValueError(
-                    f"`Hedge(prior=...)` must have one weight an expert, {len(self.experts.operators)}; got {len(prior)}."
+                    f"`Hedge(prior=...)` must have one weight an expert, {len(self.experts.operators)}; "
+                    f"got {len(prior)}."
                 )
 
     def init(self, x: Vector) -> HedgeState:
@@ -118,7 +120,9 @@ class Hedge:
         if self.gamma is None:
             l, g = -math.log(min(prior)), self.gamma0
             return math.sqrt(1 + energy) * (math.sqrt(l / 2) / g + 2 * g * math.sqrt(l) + 4 / (2 - math.sqrt(2)))
-        first, last = (self.gamma, self.gamma) if isinstance(self.gamma, (int, float)) else (self.gamma[0], self.gamma[-1])
+        first, last = (
+            (self.gamma, self.gamma) if isinstance(self.gamma, (int, float)) else (self.gamma[0], self.gamma[-1])
+        )
         return kl / last + hedge_constant(0.0, first, energy)
 
     def _hull(self, state: HedgeState) -> Any:

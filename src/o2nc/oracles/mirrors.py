@@ -118,7 +118,7 @@ class Entropic:
 
 
 def start_divergence(mirror: Mirror, operators: OperatorSet, x: Any) -> float:
-    """The divergence of the identity from the point where a learner over the set starts; inf if it is not in the set."""
+    """The divergence of the identity from where a learner over the set starts; inf if it is not in the set."""
     identity = operators.identity(x)
     if identity is None:
         return math.inf

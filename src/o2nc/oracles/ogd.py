@@ -85,5 +85,3 @@ class OGD:
         if math.isinf(distance) or self.eta is None:
             return distance if math.isinf(distance) else self.set.diameter(x) * math.sqrt(2 * E)
         return distance / self.eta + self.eta / 2 * E
-
-

@@ -34,7 +34,9 @@ class Box(Static):
         for name in ("low", "high"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and -1 <= value <= 1):
-                raise ValueError(f"`Box({name}=...)` must be a number in [-1, 1], so that operators are contractions; got {value}.")
+                raise ValueError(
+                    f"`Box({name}=...)` must be a number in [-1, 1], so that operators are contractions; got {value}."
+                )
         if self.low > self.high:
             raise ValueError(f"`Box(low=...)` must not exceed `high`; got {self.low} > {self.high}.")
 

@@ -15,8 +15,8 @@ class Varying:
     r"""$\mathcal U_t$ given by a rule: ``rule(t)`` is the set of round t, all in the same coordinates.
 
     Args:
-        rule: from t, an integer array of shape (1,) that counts from 1, to a set. Under ``jit`` t is traced, so the rule
-            may compute with it but not branch on it.
+        rule: from t, an integer array of shape (1,) that counts from 1, to a set. Under ``jit`` t is traced, so the
+            rule may compute with it but not branch on it.
         holds_identity: whether every set of the sequence holds the identity.
 
     Reference: the sets U_t of Algorithm 1, which may change and need not hold the comparator.
