@@ -28,8 +28,8 @@ class AdaGradState(NamedTuple):
 class AdaGrad:
     r"""AdaGrad with a diagonal metric: $u_{t+1}=\Pi^{H_t}(u_t-\eta H_t^{-1}g_t)$.
 
-    $H_t=\mathrm{diag}(\sum_{s\le t}g_s^2)^{1/2}$. The projection is the one in the norm of $H_t$: `Hull` and `Box` have it. On a hull the entries of $H_t$ are kept
-    above 1e-4 times the largest, so that the projection is well conditioned.
+    $H_t=\mathrm{diag}(\sum_{s\le t}g_s^2)^{1/2}$. The projection is the one in the norm of $H_t$: `Hull` and `Box` have
+    it. On a hull the entries of $H_t$ are kept above 1e-4 times the largest, so that it is well conditioned.
 
     Regret against every u of the set (of every set, if it varies), with $D_\infty$ the sup-norm diameter:
     $(D_\infty^2/(2\eta)+\eta)\sum_i\sqrt{\sum_tg_{t,i}^2}$, which is $\sqrt2D_\infty\sum_i\sqrt{\sum_tg_{t,i}^2}$ for
