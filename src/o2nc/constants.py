@@ -3,7 +3,6 @@
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 
@@ -62,7 +61,7 @@ class Smooth:
         check_number("sigma", self.sigma)
         check_horizon(self.T)
 
-    @cached_property
+    @property
     def values(self) -> SmoothValues:
         """``(G, G0, a, eta)``."""
         G = math.sqrt(self.M * self.beta)
@@ -162,12 +161,12 @@ class Nonsmooth:
         if self.a > 0.5:
             raise ValueError(f"`a` must lie in (0, 1/2]; got {self.a}.")
 
-    @cached_property
+    @property
     def B(self) -> float:
         """sqrt(L^2 + sigma^2), the root of the second moment of a sample."""
         return math.hypot(self.L, self.sigma)
 
-    @cached_property
+    @property
     def eps(self) -> float:
         """The scale epsilon_T of Theorem 2."""
         return (self.B**4 * self.M**2 * self.lam / self.T**2) ** (1 / 7)
@@ -177,7 +176,7 @@ class Nonsmooth:
         """1 - a."""
         return 1 - self.a
 
-    @cached_property
+    @property
     def values(self) -> NonsmoothValues:
         """``(L, a, b, eta, rho)``."""
         return NonsmoothValues(self.L, self.a, self.b, self.eta, self.rho)

@@ -5,7 +5,7 @@ An operator acts on the last axis of an array, so replications on the leading ax
 by construction and is made with `trusted`, without a check, so that it can be traced and costs nothing.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from . import _xp
@@ -30,12 +30,17 @@ class Operator(Protocol):
         ...
 
 
-def trusted(kind: type[Self], *values: Any) -> Self:
+def trusted(kind: type[Self], **values: Any) -> Self:
     """An operator of class ``kind`` that holds by construction: its checks are skipped."""
     U = object.__new__(kind)
-    for field, value in zip(fields(kind), values, strict=True):  # type: ignore[arg-type]
-        object.__setattr__(U, field.name, value)
+    for name, value in values.items():
+        object.__setattr__(U, name, value)
     return U
+
+
+def act(U: Operator, v: Vector) -> Vector:
+    """U v as a method call, since torch.compile cannot trace ``U @ v`` of an object and a tensor."""
+    return type(U).__matmul__(U, v)
 
 
 def _check_below_one(name: str, norm: Array, v: Array) -> None:
@@ -128,7 +133,7 @@ class Projector:
         xp = _xp.namespace(mask)
         if not xp.isdtype(mask.dtype, "bool"):
             raise TypeError(f"`mask` must be boolean; got dtype {mask.dtype}.")
-        return trusted(Diagonal, xp.astype(mask, xp.float32))  # 0 and 1 are exact in every dtype
+        return trusted(Diagonal, diagonal=xp.astype(mask, xp.float32))  # 0 and 1 are exact in every dtype
 
     def __matmul__(self, v: Array) -> Array:
         xp, B = _xp.namespace(v), _xp.like(self.basis, v)
@@ -195,7 +200,7 @@ class Mixture:
 
     def __matmul__(self, v: Vector) -> Vector:
         w = self.weights
-        first, *rest = ((U @ v) * w[..., k : k + 1] for k, U in enumerate(self.operators))
+        first, *rest = (act(U, v) * w[..., k : k + 1] for k, U in enumerate(self.operators))
         return sum(rest, start=first)
 
 
@@ -233,10 +238,10 @@ class Blockwise:
         if not isinstance(v, Blocks):
             if self.shapes is None:
                 raise ValueError("`Blockwise(shapes=...)` must be given to act on an array; got none.")
-            return join(self @ split(v, self.shapes), self.shapes)
+            return join(act(self, split(v, self.shapes)), self.shapes)
         if len(v.arrays) != len(self.operators):
             raise ValueError(f"The vector must have {len(self.operators)} blocks; got {len(v.arrays)}.")
-        return Blocks(tuple(U @ x for U, x in zip(self.operators, v.arrays, strict=True)))
+        return Blocks(tuple(act(U, x) for U, x in zip(self.operators, v.arrays, strict=True)))
 
 
 def polar(A: Array) -> Array:

@@ -7,6 +7,7 @@ from .. import _xp
 from .._xp import Array
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
+from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_vector, inner, leaf, project_ball, where, zero_scalar, zeros_like
 
@@ -95,7 +96,7 @@ class NonsmoothConversion:
         oracle = self.oracle.learn(state.oracle, loss)
 
         z = self._direction(m)  # line 3 of round t + 1
-        delta = -eta * (self.oracle.play(oracle, z) @ z)  # lines 4, 5
+        delta = -eta * act(self.oracle.play(oracle, z), z)  # lines 4, 5
         r = _xp.like(r, leaf(x)) + zero_scalar(x)
         return state.delta * (1 - state.r) + delta * r, NonsmoothState(  # line 6: y_{t+1} - y_t
             m=m,

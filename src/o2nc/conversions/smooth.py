@@ -7,6 +7,7 @@ from .. import _xp
 from .._xp import Array
 from ..constants import Smooth
 from ..losses import LinearLoss
+from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_vector, inner, project_ball, zero_scalar, zeros_like
 
@@ -72,7 +73,7 @@ class SmoothConversion:
         m, (G, G0, a, eta) = state.m, self.constants.values
         U = self.oracle.play(state.oracle, m)  # line 3
         loss = LinearLoss(s, m, 1 / G)  # line 5
-        Um, sm = U @ m, inner(s, m)
+        Um, sm = act(U, m), inner(s, m)
         tracker, square = project_ball((1 - a) * m + a * s, G0)  # line 7
         return -eta * Um, SmoothState(  # line 6
             m=tracker,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from .. import _xp
 from .._xp import Array
 from ..losses import Loss
-from ..operators import Operator
+from ..operators import Operator, act
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
 from ..vectors import Blocks, Scalar, Vector, inner
@@ -57,7 +57,7 @@ def play(operators: OperatorSet, state: Any) -> Operator:
 def gradient(operators: OperatorSet, state: Any, loss: Loss) -> Coordinates:
     """The gradient of the loss in the coordinates of the set, at the point played."""
     S = operators.at(state.t)
-    return S.pullback(loss.gradient(S.operator(state.u) @ loss.m), loss.m)
+    return S.pullback(loss.gradient(act(S.operator(state.u), loss.m)), loss.m)
 
 
 def square(operators: OperatorSet, g: Coordinates) -> Scalar:

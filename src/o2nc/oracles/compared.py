@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..losses import Loss
-from ..operators import Operator
+from ..operators import Operator, act
 from ..vectors import Vector, leaf, zero_scalar
 from .base import Oracle, State
 
@@ -71,9 +71,9 @@ class Compared:
 
     def learn(self, state: ComparedState, loss: Loss) -> ComparedState:
         """Let the oracle learn, and add up the regrets."""
-        played = loss(self.play(state, loss.m) @ loss.m)
+        played = loss(act(self.play(state, loss.m), loss.m))
         operators = [V if isinstance(V, Operator) else V(state.t) for V in self.comparators]
-        losses = [_row(loss(V @ loss.m), played) for V in operators]
+        losses = [_row(loss(act(V, loss.m)), played) for V in operators]
         regrets = state.regrets + played - _xp.namespace(played).concat(losses, axis=-1)
         return ComparedState(oracle=self.oracle.learn(state.oracle, loss), regrets=regrets, t=state.t + 1)
 

@@ -46,7 +46,7 @@ class Box(Static):
 
     def operator(self, u: Vector) -> Operator:
         """diag(u)."""
-        return trusted(Diagonal, u)
+        return trusted(Diagonal, diagonal=u)
 
     def pullback(self, p: Vector, m: Vector) -> Vector:
         """The products p_i m_i."""

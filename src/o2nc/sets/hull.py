@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .. import _xp
 from .._xp import Array
-from ..operators import Identity, Mixture, Operator, trusted
+from ..operators import Identity, Mixture, Operator, act, trusted
 from ..vectors import Blocks, Scalar, Vector, inner, leaf
 from .base import Static
 
@@ -50,7 +50,7 @@ class Hull(Static):
 
     def operator(self, u: Array) -> Operator:
         """The mixture with weights u."""
-        return trusted(Mixture, u, self.operators)
+        return trusted(Mixture, weights=u, operators=self.operators)
 
     def pullback(self, p: Vector, m: Vector) -> Array:
         """<p, U_k m> for each k."""
@@ -58,7 +58,7 @@ class Hull(Static):
 
     def evaluate(self, loss: Callable[[Vector], Scalar], m: Vector) -> Array:
         """The values of ``loss`` at each U_k m, of shape (..., K)."""
-        values = [loss(U @ m) for U in self.operators]
+        values = [loss(act(U, m)) for U in self.operators]
         return _xp.namespace(*values).concat(values, axis=-1)
 
     def project(self, u: Array) -> Array:

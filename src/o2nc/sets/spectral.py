@@ -25,7 +25,7 @@ class _Spectral(Static):
 
     def operator(self, u: Array) -> Operator:
         """The matrix as an operator."""
-        return trusted(Dense, u)
+        return trusted(Dense, matrix=u)
 
     def pullback(self, p: Array, m: Array) -> Array:
         """The symmetric part of the outer product of p and m."""
