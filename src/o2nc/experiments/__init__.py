@@ -1,0 +1,1 @@
+"""The paper's numerical section: objectives, noise, protocol and the published tables."""
