@@ -1,8 +1,23 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
+from . import certificates, oracles, sets
 from .constants import Nonsmooth, Smooth
 from .conversions import SGD, NonsmoothConversion, SmoothConversion
+from .minimize import NonfiniteGradientError, Result, minimize
 from .vectors import Blocks
 
 __version__ = "0.1.0"
-__all__ = ["SGD", "Blocks", "Nonsmooth", "NonsmoothConversion", "Smooth", "SmoothConversion"]
+__all__ = [
+    "SGD",
+    "Blocks",
+    "NonfiniteGradientError",
+    "Nonsmooth",
+    "NonsmoothConversion",
+    "Result",
+    "Smooth",
+    "SmoothConversion",
+    "certificates",
+    "minimize",
+    "oracles",
+    "sets",
+]

@@ -12,10 +12,18 @@ import array_api_compat
 Array = Any  # the standard has no type for "an array of some library"
 
 
+_KNOWN: dict[type, Any] = {}  # the look-up of the compat layer costs as much as a small array operation
+
+
 def namespace(*arrays: Array) -> Any:
     """The array API namespace that all ``arrays`` share."""
+    kind = type(arrays[0])
+    if kind in _KNOWN and (len(arrays) == 1 or all(type(a) is kind for a in arrays)):
+        return _KNOWN[kind]
     try:
-        return array_api_compat.array_namespace(*arrays)
+        xp = array_api_compat.array_namespace(*arrays)
+        _KNOWN[kind] = xp
+        return xp
     except TypeError as error:
         kinds = sorted({f"{type(a).__module__.split('.')[0]}.{type(a).__name__}" for a in arrays})
         raise ValueError(f"All arrays must come from one array library; got {', '.join(kinds)}.") from error
@@ -23,7 +31,12 @@ def namespace(*arrays: Array) -> Any:
 
 def inner(u: Array, v: Array) -> Array:
     """<u, v> over the last axis, which is kept."""
-    return namespace(u).vecdot(u, v, axis=-1)[..., None]
+    return namespace(u).linalg.vecdot(u, v, axis=-1)[..., None]
+
+
+def at_least(v: Array, low: float) -> Array:
+    """max(v, low), entry by entry."""
+    return namespace(v).maximum(v, like(low, v))
 
 
 def softmax(v: Array) -> Array:
@@ -36,9 +49,9 @@ def softmax(v: Array) -> Array:
 def like(values: Any, v: Array) -> Array:
     """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
     xp = namespace(v)
-    if array_api_compat.is_array_api_obj(values):
+    if isinstance(values, type(v)) or array_api_compat.is_array_api_obj(values):
         namespace(values, v)
-        return xp.astype(values, v.dtype, copy=False)
+        return values if values.dtype == v.dtype else xp.astype(values, v.dtype)
     return xp.asarray(values, dtype=v.dtype, device=array_api_compat.device(v))
 
 
@@ -60,6 +73,19 @@ def first_round(v: Array) -> Array:
 def indicator(condition: Array, v: Array) -> Array:
     """1 where ``condition`` holds and 0 elsewhere, in the dtype of ``v``."""
     return namespace(v).astype(condition, v.dtype)
+
+
+def integers(values: Any, t: Array) -> Array:
+    """Python integers as an array with dtype and device of ``t``."""
+    return namespace(t).asarray(values, dtype=t.dtype, device=array_api_compat.device(t))
+
+
+def version(v: Array) -> dict[str, str]:
+    """Name and version of the library of ``v``."""
+    import importlib
+
+    name = type(v).__module__.split(".")[0].replace("jaxlib", "jax")
+    return {name: str(getattr(importlib.import_module(name), "__version__", "unknown"))}
 
 
 def matvec(A: Array, v: Array) -> Array:

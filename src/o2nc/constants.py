@@ -69,6 +69,11 @@ class Smooth:
         return SmoothValues(G, math.sqrt(2) * G, a, a / (64 * self.beta))
 
     @property
+    def energy(self) -> float:
+        r"""A bound on $\sum_tE(\|s_t\|\|m_t\|/G)^2$, namely $T(G_0^2+\sigma^2)G_0^2/G^2$: the scale of the losses."""
+        return 2 * self.T * (self.G0**2 + self.sigma**2)
+
+    @property
     def G(self) -> float:
         """The first-order scale sqrt(M beta)."""
         return self.values.G
@@ -180,6 +185,11 @@ class Nonsmooth:
     def values(self) -> NonsmoothValues:
         """``(L, a, b, eta, rho)``."""
         return NonsmoothValues(self.L, self.a, self.b, self.eta, self.rho)
+
+    @property
+    def energy(self) -> float:
+        r"""A bound on $\sum_tE(\|s_t\|\|z_t\|)^2$, namely $TB^2$: the scale of the losses."""
+        return self.T * self.B**2
 
     @property
     def is_tuned(self) -> bool:

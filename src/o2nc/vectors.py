@@ -124,8 +124,7 @@ def project_ball(v: Vector, radius: float) -> tuple[Vector, Scalar]:
     (array([0.6, 0.8]), array([25.]))
     """
     square = inner(v, v)
-    xp = _xp.namespace(square)
-    return v * (radius / xp.sqrt(xp.clip(square, min=radius**2))), square
+    return v * (radius / _xp.namespace(square).sqrt(_xp.at_least(square, radius**2))), square
 
 
 def vec(X: Array) -> Array:

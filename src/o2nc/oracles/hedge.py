@@ -93,9 +93,8 @@ class Hedge:
 
     def weights(self, state: HedgeState) -> Array:
         """w_t, of shape (..., K)."""
-        K = state.C.shape[-1]
-        log_prior = [math.log(p) for p in self.prior] if self.prior else [-math.log(K)] * K
-        return _xp.softmax(_xp.like(log_prior, state.C) - self._rate(state) * state.C)
+        y = state.C * -self._rate(state)
+        return _xp.softmax(y + _xp.like([math.log(p) for p in self.prior], y) if self.prior else y)
 
     def play(self, state: HedgeState, m: Vector) -> Operator:
         """The mixture with the current weights."""

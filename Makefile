@@ -1,0 +1,43 @@
+# Every target sets up .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: run test lint docs bench clean
+
+run: .venv/run
+	$(BIN)/o2nc reproduce --out results
+
+test: lint .venv/dev
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --doctest-modules
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict
+
+bench: .venv/dev
+	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
+
+# torch goes first: whatever depends on it then finds the pinned CPU build
+.venv/run: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable '.[experiments]'
+	touch $@
+
+.venv/dev: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) torch
+	$(PIP) --editable '.[torch,jax,experiments,dev]'
+	touch $@
+
+.venv/docs: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable '.[experiments,docs]'
+	touch $@
+
+clean:
+	rm -rf .venv site results build dist

@@ -1,0 +1,199 @@
+"""The front door for people with a function that samples gradients."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import _xp
+from .certificates import Certificate, mean_interval, theorem1, theorem2, tight
+from .constants import Nonsmooth, Smooth
+from .conversions import NonsmoothConversion, SmoothConversion
+from .oracles.base import Oracle
+from .progress import progress
+from .vectors import Blocks, Vector, check_vector, leaf, where, zero_scalar, zeros_like
+
+Gradient = Callable[[Vector, np.random.Generator], Vector]
+
+
+class NonfiniteGradientError(ValueError):
+    """A sample was not finite. ``round``, ``x`` and ``state`` are those before it, all finite.
+
+    Reference: none; the theorems assume finite samples.
+
+    >>> issubclass(NonfiniteGradientError, ValueError)
+    True
+    """
+
+    def __init__(self, round: int, x: Vector, state: Any):
+        super().__init__(
+            f"`gradient` must return finite numbers; it did not in round {round}. "
+            "The point and the state before that round are in `x` and `state` of this error."
+        )
+        self.round, self.x, self.state = round, x, state
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What `minimize` found, and what is guaranteed of it.
+
+    Reference: Theorems 1 and 2.
+    """
+
+    x: Vector  # an iterate drawn uniformly (Algorithm 1), or y_bar_tau (Algorithm 2): what the theorems are about
+    last: Vector  # the point after the last round
+    regret: Any  # sum of L_t(U_t) - L_t(I), one number a replication
+    certificate: Certificate  # the theorem with the measured regret
+    a_priori: Certificate | None  # the theorem with the regret bound that the oracle states, if it states one
+    tight: Certificate | None  # the tight certificate from the sums of the run (Algorithm 1)
+    clipped: float  # the share of rounds in which the tracker's projection was active: large means wrong constants
+    trajectory: list[Vector] | None  # the points where samples were taken, if recorded
+    state: Any  # the state of the conversion after the last round
+    constants: Smooth | Nonsmooth
+    seed: int
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        parts = [self.certificate, self.tight, self.a_priori]
+        return "\n\n".join(str(part) for part in parts if part is not None)
+
+
+def minimize(
+    gradient: Gradient,
+    x1: Vector,
+    *,
+    oracle: Oracle,
+    constants: Smooth | Nonsmooth,
+    seed: int = 0,
+    callback: Callable[[int, Vector, Any], None] | None = None,
+    record: bool = False,
+    show_progress: bool | None = None,
+) -> Result:
+    r"""Minimise f from samples of its gradient, by Algorithm 1 (`Smooth`) or Algorithm 2 (`Nonsmooth`).
+
+    For T rounds a sample $s_t$ is drawn at the current point, with $E[s_t]=\nabla f(x_t)$ and
+    $E\|s_t-\nabla f(x_t)\|^2\le\sigma^2$, and the conversion moves on.
+
+    Args:
+        gradient: ``gradient(x, rng)`` draws a fresh sample at x, in the array library and shape of x, with randomness
+            from the NumPy generator ``rng`` only.
+        x1: the starting point: an array of NumPy, torch or JAX of shape (d,), a batch (n, d) of n replications, or
+            `Blocks`.
+        oracle: the online learner.
+        constants: what is known of f; they choose the algorithm.
+        seed: of the samples and of the algorithm's own coins.
+        callback: called as ``callback(t, x, state)`` after every round.
+        record: keep the trajectory (T times the memory).
+        show_progress: a bar on standard error; by default only on a terminal.
+
+    Returns:
+        A `Result`.
+
+    Reference: Algorithms 1 and 2.
+
+    >>> import numpy as np
+    >>> import o2nc
+    >>> from o2nc.operators import Identity, Projector
+    >>> noisy = np.asarray([False, True])
+    >>> def gradient(x, rng):
+    ...     return np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
+    >>> oracle = o2nc.oracles.Hedge([Identity(), Projector.from_mask(~noisy)])
+    >>> constants = o2nc.Smooth(M=4.0, beta=1.0, sigma=0.5, T=2000)
+    >>> result = o2nc.minimize(gradient, np.asarray([2.0, 0.0]), oracle=oracle, constants=constants)
+    >>> bool(abs(result.last[0]) < 0.1)
+    True
+    """
+    check_vector("x1", x1)
+    rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
+    batch = () if isinstance(x1, Blocks) else tuple(x1.shape[:-1])
+    if isinstance(constants, Smooth):
+        conversion: Any = SmoothConversion(oracle, constants)
+        state, draw_r = conversion.init(x1), lambda: None
+        chosen = _rounds(coins.integers(1, constants.T, endpoint=True, size=(*batch, 1)), x1)
+    elif isinstance(constants, Nonsmooth):
+        conversion = NonsmoothConversion(oracle, constants)
+        chosen = _rounds(np.vectorize(constants.tau, otypes=[np.int64])(coins.random((*batch, 1))), x1)
+        state = conversion.init(x1, tau=chosen)
+        draw_r = lambda: _xp.like(coins.random((*batch, 1)).tolist(), leaf(x1)) + zero_scalar(x1)
+    else:
+        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...); got {type(constants).__name__}.")
+
+    update = _xp.compiled(lambda s, state, x, r: conversion.update(s, state, x, r=r), leaf(x1))
+    x, drawn = x1, zeros_like(x1)
+    trajectory: list[Vector] | None = [] if record else None
+    for t in progress(range(1, constants.T + 1), show_progress):
+        s = gradient(x, rng)
+        _check_sample(s, x, t, state)
+        if trajectory is not None:
+            trajectory.append(x)
+        drawn = where(chosen == t, x, drawn)
+        dx, state = update(s, state, x, draw_r())
+        x = x + dx
+        if callback is not None:
+            callback(t, x, state)
+
+    smooth = isinstance(constants, Smooth)
+    return Result(
+        x=drawn if smooth else state.output,
+        last=x,
+        regret=state.regret,
+        certificate=_measured(constants, state.regret),
+        a_priori=_stated(constants, oracle, x1),
+        tight=tight(constants, *(_floats(v) for v in (state.Q, state.N, state.W))) if smooth else None,
+        clipped=sum(_floats(state.clipped)) / len(_floats(state.clipped)) / constants.T,
+        trajectory=trajectory,
+        state=state,
+        constants=constants,
+        seed=seed,
+        versions={"python": platform.python_version(), "numpy": np.__version__, **_xp.version(leaf(x1))},
+    )
+
+
+def _check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
+    arrays = list(zip(*(v.arrays if isinstance(v, Blocks) else (v,) for v in (s, x)), strict=False))
+    if isinstance(s, Blocks) != isinstance(x, Blocks):
+        raise TypeError(f"`gradient` must return a vector like `x`; got {type(s).__name__} in round {t}.")
+    for a, b in arrays:
+        if not _xp.is_array(a):
+            raise TypeError(f"`gradient` must return an array like `x`; got {type(a).__name__} in round {t}.")
+        if a.shape != b.shape or a.dtype != b.dtype:
+            raise ValueError(
+                f"`gradient` must return shape {tuple(b.shape)} and dtype {b.dtype} as `x`; "
+                f"got {tuple(a.shape)} and {a.dtype} in round {t}."
+            )
+        _xp.namespace(a, b)
+    if not all(_xp.all_finite(a) for a, _ in arrays):
+        raise NonfiniteGradientError(t, x, state)
+
+
+def _rounds(values: Any, x: Vector) -> Any:
+    t = _xp.first_round(leaf(x))
+    return t * 0 + _xp.integers(values.tolist(), t)
+
+
+def _floats(v: Any) -> list[float]:
+    return [float(value) for value in _xp.to_numpy(v).ravel()]
+
+
+def _theorem(constants: Smooth | Nonsmooth, regret: float, **details: Any) -> Certificate:
+    if isinstance(constants, Smooth):
+        return theorem1(constants, regret, **details)
+    return theorem2(constants, regret, **details)
+
+
+def _measured(constants: Smooth | Nonsmooth, regret: Any) -> Certificate:
+    regrets = _floats(regret)
+    n, mean = len(regrets), sum(regrets) / len(regrets)
+    if n == 1:
+        note = "the regret of one run stands for its expectation"
+        return _theorem(constants, mean, label="plug-in", replications=1, note=note)
+    low, high = (_theorem(constants, bound).bound for bound in mean_interval(regrets))
+    return _theorem(constants, mean, label="a-posteriori", replications=n, interval=(low, high))
+
+
+def _stated(constants: Smooth | Nonsmooth, oracle: Oracle, x1: Vector) -> Certificate | None:
+    stated = getattr(oracle, "regret_bound", None)
+    bound = float("inf") if stated is None else stated(x1, constants.energy)
+    return None if bound == float("inf") else _theorem(constants, bound, label="a-priori")
