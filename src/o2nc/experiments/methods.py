@@ -1,0 +1,98 @@
+"""The methods of a run: the paper's two, and the three controls that tell what its gain is made of."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .. import _xp
+from .._xp import Array
+from ..conversions import SGD, Conversion, SmoothConversion
+from ..operators import Identity, Mixture
+from ..oracles import Constant, Hedge, Oracle
+from .objectives import Objective
+from .paper import T_RUN
+
+PRIOR = 0.5  # the weight of P before anything is learned
+
+
+@dataclass(frozen=True)
+class Method:
+    r"""A column of the experiment: a name, what it is called in print, and a conversion for an objective.
+
+    Args:
+        name: the key of the method in tables and files.
+        label: the words for tables and figures.
+        oracle: the oracle for an objective and an array of the wanted library; None for SGD.
+        weight: the weight of the projector P that the method plays in every round; None if it moves or there is none.
+
+    Reference: Numerical Experiments, the stochastic oracle and Hedge experts.
+
+    >>> import numpy as np
+    >>> from o2nc.experiments.objectives import objective
+    >>> conversion = METHODS["hedge"].conversion(objective("f1"), np.zeros(1))
+    >>> print(f"{conversion.oracle.gamma:.5e}")
+    9.03934e-05
+    """
+
+    name: str
+    label: str
+    oracle: Callable[[Objective, Array], Oracle] | None
+    weight: float | None = None
+
+    def conversion(self, f: Objective, like: Array, T: int = T_RUN) -> Conversion:
+        """The method on ``f`` for the horizon ``T``, with arrays of the library, dtype and device of ``like``."""
+        constants = f.constants(T)
+        return SGD(constants.eta) if self.oracle is None else SmoothConversion(self.oracle(f, like), constants)
+
+
+def hedge_rate(f: Objective, T: int = T_RUN) -> float:
+    r"""The rate of Hedge, from the bound S on the stochastic gradient.
+
+    $$C=\frac{SG_0}G,\qquad\gamma=\sqrt{\frac{2\log2}{TC^2}}.$$
+
+    Reference: Numerical Experiments, the hyperparameters.
+
+    >>> from o2nc.experiments.objectives import objective
+    >>> print(f"{hedge_rate(objective('f4')):.5e}")
+    2.26616e-05
+    """
+    constants = f.constants(T)
+    return math.sqrt(2 * math.log(2) / T) / (f.S * constants.G0 / constants.G)
+
+
+def _hedge(f: Objective, like: Array) -> Oracle:
+    return Hedge([Identity(), f.projector(like)], gamma=hedge_rate(f))
+
+
+def _frozen(f: Objective, like: Array) -> Oracle:
+    return Constant(Mixture(_xp.like([1 - PRIOR, PRIOR], like), (Identity(), f.projector(like))))
+
+
+METHODS = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            Method("sgd", "SGD", None),
+            Method("hedge", "Black-box + Hedge", _hedge),
+            Method("frozen", "frozen prior (I + P)/2", _frozen, weight=PRIOR),
+            Method("identity", "tracker with I", lambda f, like: Constant(), weight=0.0),
+            Method("projector", "tracker with P", lambda f, like: Constant(f.projector(like)), weight=1.0),
+        )
+    }
+)
+
+
+def method(name: str) -> Method:
+    """The method called ``name``.
+
+    Reference: Numerical Experiments.
+
+    >>> method("adam")
+    Traceback (most recent call last):
+        ...
+    ValueError: `method` must be one of sgd, hedge, frozen, identity, projector; got 'adam'.
+    """
+    if name not in METHODS:
+        raise ValueError(f"`method` must be one of {', '.join(METHODS)}; got {name!r}.")
+    return METHODS[name]
