@@ -136,6 +136,29 @@ def compiled(function: Callable, v: Array) -> Callable:
     return function
 
 
+def can_trace(v: Array) -> bool:
+    """Whether the library of ``v`` transforms functions by tracing them (JAX)."""
+    return bool(array_api_compat.is_jax_array(v))
+
+
+def vectorized(function: Callable) -> Callable:
+    """``function`` on the rows of its arguments, by JAX's vmap."""
+    import jax
+
+    return jax.vmap(function)
+
+
+def repeat(function: Callable[[Any], Any], rounds: int, value: Any) -> Any:
+    """``function`` applied ``rounds`` times, starting at ``value``; one compiled loop on JAX, so that jit is quick."""
+    if array_api_compat.is_jax_array(value[0]):
+        import jax
+
+        return jax.lax.fori_loop(0, rounds, lambda _, v: function(v), value)
+    for _ in range(rounds):
+        value = function(value)
+    return value
+
+
 def to_numpy(v: Array) -> Any:
     """A NumPy copy of ``v`` on the CPU."""
     import numpy as np
@@ -143,6 +166,16 @@ def to_numpy(v: Array) -> Any:
     if array_api_compat.is_torch_array(v):
         v = v.detach().cpu().numpy()
     return np.array(v)
+
+
+def from_numpy(values: Any, v: Array) -> Array:
+    """A copy of the NumPy array ``values`` in the library, dtype and device of ``v``."""
+    return namespace(v).asarray(values, dtype=v.dtype, device=array_api_compat.device(v), copy=True)
+
+
+def device(v: Array) -> Any:
+    """Where the numbers of ``v`` are."""
+    return array_api_compat.device(v)
 
 
 def machine_eps(v: Array) -> float:

@@ -118,9 +118,12 @@ def project_metric(project, y: Array, u: Array, w: Array, Q: Array) -> Array:  #
     """
     xp = _xp.namespace(y)
     rho = xp.sqrt(xp.max(w, axis=-1, keepdims=True) * xp.min(w, axis=-1, keepdims=True))
-    Hy, q = in_basis(y, Q, w), xp.zeros_like(y)
-    for _ in range(ROUNDS):
+    Hy = in_basis(y, Q, w)
+
+    def step(value: tuple[Array, Array]) -> tuple[Array, Array]:
+        u, q = value
         p = in_basis(Hy + rho * (u - q), Q, 1 / (w + rho))
-        u = project(p + q)
-        q = q + p - u
-    return u
+        new = project(p + q)
+        return new, q + p - new
+
+    return _xp.repeat(step, ROUNDS, (u, xp.zeros_like(y)))[0]
