@@ -1,7 +1,7 @@
 """A step of Algorithm 1 with Hedge on a (128, 129) float64 NumPy batch, against the same step inlined by hand.
 
-Both compute the same things: the step, the tracker, the weights, and the sums that the certificates need. Printed is the
-ratio of the medians of interleaved repetitions. Run: python benchmarks/step.py
+Both compute the same things: the step, the tracker, the weights, and the sums that the certificates need. Printed is
+the ratio of the medians of interleaved repetitions, in CPU time. Run: python benchmarks/step.py
 """
 
 import statistics

@@ -3,7 +3,7 @@
 from . import certificates, oracles, sets
 from .constants import Nonsmooth, Smooth
 from .conversions import SGD, NonsmoothConversion, SmoothConversion
-from .minimize import NonfiniteGradientError, Result, minimize
+from ._minimize import NonfiniteGradientError, Result, minimize
 from .vectors import Blocks
 
 __version__ = "0.1.0"

@@ -49,7 +49,7 @@ def softmax(v: Array) -> Array:
 def like(values: Any, v: Array) -> Array:
     """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
     xp = namespace(v)
-    if isinstance(values, type(v)) or array_api_compat.is_array_api_obj(values):
+    if type(values) is type(v) or is_array(values):
         namespace(values, v)
         return values if values.dtype == v.dtype else xp.astype(values, v.dtype)
     return xp.asarray(values, dtype=v.dtype, device=array_api_compat.device(v))

@@ -1,4 +1,7 @@
-"""The front door for people with a function that samples gradients."""
+"""The front door for people with a function that samples gradients.
+
+The underscore keeps the module from hiding the function `o2nc.minimize`.
+"""
 
 import platform
 from collections.abc import Callable
@@ -98,9 +101,9 @@ def minimize(
     >>> from o2nc.operators import Identity, Projector
     >>> noisy = np.asarray([False, True])
     >>> def gradient(x, rng):
-    ...     return np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
+    ...     return np.sin(x) + 0.1 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
     >>> oracle = o2nc.oracles.Hedge([Identity(), Projector.from_mask(~noisy)])
-    >>> constants = o2nc.Smooth(M=4.0, beta=1.0, sigma=0.5, T=2000)
+    >>> constants = o2nc.Smooth(M=4.0, beta=1.0, sigma=0.1, T=2000)
     >>> result = o2nc.minimize(gradient, np.asarray([2.0, 0.0]), oracle=oracle, constants=constants)
     >>> bool(abs(result.last[0]) < 0.1)
     True
@@ -110,7 +113,8 @@ def minimize(
     batch = () if isinstance(x1, Blocks) else tuple(x1.shape[:-1])
     if isinstance(constants, Smooth):
         conversion: Any = SmoothConversion(oracle, constants)
-        state, draw_r = conversion.init(x1), lambda: None
+        state = conversion.init(x1)
+        draw_r: Callable[[], Any] = lambda: None
         chosen = _rounds(coins.integers(1, constants.T, endpoint=True, size=(*batch, 1)), x1)
     elif isinstance(constants, Nonsmooth):
         conversion = NonsmoothConversion(oracle, constants)
@@ -134,15 +138,19 @@ def minimize(
         if callback is not None:
             callback(t, x, state)
 
-    smooth = isinstance(constants, Smooth)
+    clipped = _floats(state.clipped)
     return Result(
-        x=drawn if smooth else state.output,
+        x=drawn if isinstance(constants, Smooth) else state.output,
         last=x,
         regret=state.regret,
         certificate=_measured(constants, state.regret),
         a_priori=_stated(constants, oracle, x1),
-        tight=tight(constants, *(_floats(v) for v in (state.Q, state.N, state.W))) if smooth else None,
-        clipped=sum(_floats(state.clipped)) / len(_floats(state.clipped)) / constants.T,
+        tight=(
+            tight(constants, Q=_floats(state.Q), N=_floats(state.N), W=_floats(state.W))
+            if isinstance(constants, Smooth)
+            else None
+        ),
+        clipped=sum(clipped) / len(clipped) / constants.T,
         trajectory=trajectory,
         state=state,
         constants=constants,
