@@ -15,6 +15,8 @@ from ..sets.hull import METRIC_FLOOR
 from ..vectors import Vector, apply, leaf, zeros_like
 from . import base
 
+NEEDS = ("metric", "project_scaled", "sup_diameter")  # what a set must offer
+
 
 class AdaGradState(NamedTuple):
     """What AdaGrad remembers."""
@@ -54,13 +56,13 @@ class AdaGrad:
     eta: float | None = None
 
     def __post_init__(self) -> None:
-        base.check_set("AdaGrad", self.set, "metric", "project_scaled", "sup_diameter")
+        base.check_set("AdaGrad", self.set, *NEEDS)
         if self.eta is not None:
             check_number("AdaGrad(eta=...)", self.eta, positive=True)
 
     def init(self, x: Vector) -> AdaGradState:
         """The set's starting point."""
-        u = self.set.start(x)
+        u = base.start("AdaGrad", self.set, x, *NEEDS)
         return AdaGradState(u=u, V=zeros_like(u), t=_xp.first_round(leaf(x)))
 
     def play(self, state: AdaGradState, m: Vector) -> Operator:
@@ -80,7 +82,7 @@ class AdaGrad:
         if not self.set.holds_identity:
             return math.inf
         D, eta = self.set.sup_diameter(x), self._factor(x)  # type: ignore[attr-defined]
-        k, hull = base.dimension(self.set.start(x)), isinstance(self.set, Hull)
+        k, hull = base.dimension(self.set.start(x)), isinstance(base.first_set(self.set, x), Hull)
         floor = 1 + METRIC_FLOOR * k if hull else 1.0
         return floor * (D**2 / (2 * eta) + eta) * self.set.gradient_factor(x) * math.sqrt(k * energy)
 

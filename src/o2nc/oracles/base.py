@@ -9,7 +9,7 @@ from ..losses import Loss
 from ..operators import Operator, act
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
-from ..vectors import Blocks, Scalar, Vector, inner
+from ..vectors import Blocks, Scalar, Vector, check_vector, inner, leaf
 
 State = Any  # a NamedTuple of arrays
 
@@ -49,6 +49,18 @@ class SetState(NamedTuple):
     t: Array  # the round, counted from 1, shape (1,)
 
 
+def first_set(operators: OperatorSet, x: Vector) -> Any:
+    """The set of round 1."""
+    return operators.at(_xp.first_round(leaf(x)))
+
+
+def start(learner: str, operators: OperatorSet, x: Vector, *needs: str) -> Coordinates:
+    """Where a learner starts, once ``x`` and the set of round 1 (for `Varying` not known before) are checked."""
+    check_vector("x", x)
+    check_set(learner, first_set(operators, x), *needs)
+    return operators.start(x)
+
+
 def play(operators: OperatorSet, state: Any) -> Operator:
     """The operator at the learner's point."""
     return operators.at(state.t).operator(state.u)
@@ -60,9 +72,14 @@ def gradient(operators: OperatorSet, state: Any, loss: Loss) -> Coordinates:
     return S.pullback(loss.gradient(act(S.operator(state.u), loss.m)), loss.m)
 
 
+def flat(operators: OperatorSet, u: Coordinates) -> Coordinates:
+    """The coordinates with one axis."""
+    return _xp.flatten_matrix(u) if operators.axes == 2 else u
+
+
 def square(operators: OperatorSet, g: Coordinates) -> Scalar:
     """|g|^2 in the coordinates of the set, as a scalar of shape (..., 1)."""
-    return inner(_xp.flatten_matrix(g), _xp.flatten_matrix(g)) if operators.axes == 2 else inner(g, g)
+    return inner(flat(operators, g), flat(operators, g))
 
 
 def scaled(operators: OperatorSet, scalar: Scalar, g: Coordinates) -> Coordinates:

@@ -1,5 +1,6 @@
 """Follow the regularized leader."""
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ from .._xp import Array
 from ..constants import check_number
 from ..losses import Loss
 from ..operators import Operator
-from ..sets import OperatorSet
+from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
 from ..vectors import Vector, leaf
 from . import base
@@ -62,7 +63,8 @@ class FTRL:
 
     def init(self, x: Vector) -> FTRLState:
         """The set's starting point."""
-        u = self.set.start(x)
+        u = base.start("FTRL", self.set, x)
+        self.mirror.check(base.first_set(self.set, x))
         return FTRLState(u=u, y=self.mirror.dual(u), t=_xp.first_round(leaf(x)))
 
     def play(self, state: FTRLState, m: Vector) -> Operator:
@@ -75,7 +77,9 @@ class FTRL:
         return FTRLState(u=self.mirror.project(self.set.at(state.t + 1), y), y=y, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``; inf if the set varies."""
+        if isinstance(self.set, Varying):
+            return math.inf
         return (
             start_divergence(self.mirror, self.set, x) / self.eta
             + self.eta * self.mirror.stability(self.set, x) * energy

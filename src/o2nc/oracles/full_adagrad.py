@@ -64,8 +64,8 @@ class FullAdaGrad:
         """The set's starting point."""
         if isinstance(x, Blocks):
             raise TypeError("`FullAdaGrad` keeps one matrix for all coordinates and acts on one array; got Blocks.")
-        u = self.set.start(x)
-        g = self._flat(u)
+        u = base.start("FullAdaGrad", self.set, x)
+        g = base.flat(base.first_set(self.set, x), u)
         return FullAdaGradState(u=u, V=_xp.zeros((*g.shape, g.shape[-1]), g), t=_xp.first_round(x))
 
     def play(self, state: FullAdaGradState, m: Vector) -> Operator:
@@ -75,26 +75,24 @@ class FullAdaGrad:
     def learn(self, state: FullAdaGradState, loss: Loss) -> FullAdaGradState:
         """One step in the metric of the gradients so far."""
         S = self.set.at(state.t + 1)
-        g, u = self._flat(base.gradient(self.set, state, loss)), self._flat(state.u)
+        g, u = base.flat(S, base.gradient(self.set, state, loss)), base.flat(S, state.u)
         V = state.V + g[..., :, None] * g[..., None, :]
         w, Q = metric(V)
         y = u - self._factor(loss.m) * in_basis(g, Q, 1 / w)
         shape = state.u.shape
-        u = project_metric(lambda v: self._flat(S.project(_xp.namespace(v).reshape(v, shape))), y, u, w, Q)
+        u = project_metric(lambda v: base.flat(S, S.project(_xp.namespace(v).reshape(v, shape))), y, u, w, Q)
         return FullAdaGradState(u=_xp.namespace(u).reshape(u, shape), V=V, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         if not self.set.holds_identity:
             return math.inf
-        D, eta, k = self.set.diameter(x), self._factor(x), self._flat(self.set.start(x)).shape[-1]
+        D, eta, S = self.set.diameter(x), self._factor(x), base.first_set(self.set, x)
+        k = base.flat(S, S.start(x)).shape[-1]
         return (D**2 / (2 * eta) + eta) * (math.sqrt(k) + RIDGE * k) * self.set.gradient_factor(x) * math.sqrt(energy)
 
     def _factor(self, x: Vector) -> float:
         return self.eta if self.eta is not None else self.set.diameter(x) / math.sqrt(2)
-
-    def _flat(self, u: Coordinates) -> Array:
-        return _xp.flatten_matrix(u) if self.set.axes == 2 else u
 
 
 def metric(V: Array) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from .. import _xp
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
 from ..vectors import Scalar, apply, inner
+from .base import first_set, flat
 
 
 class Mirror(Protocol):
@@ -122,7 +123,5 @@ def start_divergence(mirror: Mirror, operators: OperatorSet, x: Any) -> float:
     identity = operators.identity(x)
     if identity is None:
         return math.inf
-    u, v = identity, operators.start(x)
-    if operators.axes == 2:
-        u, v = (_xp.flatten_matrix(a) for a in (u, v))
-    return float(_xp.to_numpy(mirror.divergence(u, v)).max())
+    S = first_set(operators, x)
+    return float(_xp.to_numpy(mirror.divergence(flat(S, identity), flat(S, S.start(x)))).max())

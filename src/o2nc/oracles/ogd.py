@@ -61,7 +61,7 @@ class OGD:
 
     def init(self, x: Vector) -> OGDState:
         """The set's starting point."""
-        return OGDState(u=self.set.start(x), E=zero_scalar(x), t=_xp.first_round(leaf(x)))
+        return OGDState(u=base.start("OGD", self.set, x), E=zero_scalar(x), t=_xp.first_round(leaf(x)))
 
     def play(self, state: OGDState, m: Vector) -> Operator:
         """The operator at the current point."""

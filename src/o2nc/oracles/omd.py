@@ -9,7 +9,7 @@ from ..operators import Operator
 from ..sets import OperatorSet
 from ..vectors import Vector, leaf
 from . import base
-from .base import SetState
+from .base import SetState, first_set
 from .mirrors import Euclidean, Mirror, start_divergence
 
 
@@ -51,7 +51,9 @@ class OMD:
 
     def init(self, x: Vector) -> SetState:
         """The set's starting point."""
-        return SetState(u=self.set.start(x), t=_xp.first_round(leaf(x)))
+        u = base.start("OMD", self.set, x)
+        self.mirror.check(first_set(self.set, x))
+        return SetState(u=u, t=_xp.first_round(leaf(x)))
 
     def play(self, state: SetState, m: Vector) -> Operator:
         """The operator at the current point."""
@@ -66,5 +68,5 @@ class OMD:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         return (
             start_divergence(self.mirror, self.set, x) / self.eta
-            + self.eta * self.mirror.stability(self.set, x) * energy
+            + self.eta * self.mirror.stability(first_set(self.set, x), x) * energy
         )

@@ -49,6 +49,10 @@ class Varying:
         """The diameter of the first set; a rule whose sets grow voids the bounds that use it."""
         return self._first(x).diameter(x)
 
+    def sup_diameter(self, x: Vector) -> float:
+        """The sup-norm diameter of the first set, where it has one; the same holds."""
+        return self._first(x).sup_diameter(x)
+
     def gradient_factor(self, x: Vector) -> float:
         """That of the first set."""
         return self._first(x).gradient_factor(x)
