@@ -1,9 +1,9 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
 from . import certificates, oracles, sets
+from ._minimize import NonfiniteGradientError, Result, minimize
 from .constants import Nonsmooth, Smooth
 from .conversions import SGD, NonsmoothConversion, SmoothConversion
-from ._minimize import NonfiniteGradientError, Result, minimize
 from .vectors import Blocks
 
 __version__ = "0.1.0"

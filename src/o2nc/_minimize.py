@@ -109,6 +109,8 @@ def minimize(
     True
     """
     check_vector("x1", x1)
+    if not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
     batch = () if isinstance(x1, Blocks) else tuple(x1.shape[:-1])
     if isinstance(constants, Smooth):

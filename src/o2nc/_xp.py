@@ -183,6 +183,11 @@ def machine_eps(v: Array) -> float:
     return float(namespace(v).finfo(v.dtype).eps)
 
 
+def smallest_normal(v: Array) -> float:
+    """The smallest positive number of full precision in the floating dtype of ``v``."""
+    return float(namespace(v).finfo(v.dtype).smallest_normal)
+
+
 def is_floating(v: Array) -> bool:
     """Whether ``v`` has a real floating dtype."""
     return bool(namespace(v).isdtype(v.dtype, "real floating"))

@@ -95,8 +95,8 @@ class Entropic:
             raise ValueError(f"The entropic mirror map needs a `Box` with low >= 0 and high > 0; got {operators}.")
 
     def dual(self, u: Coordinates) -> Coordinates:
-        """log u."""
-        return apply(lambda a: _xp.namespace(a).log(a), u)
+        """log u, where 0 counts as the smallest normal number: a weight that underflowed can come back."""
+        return apply(lambda a: _xp.namespace(a).log(_xp.at_least(a, _xp.smallest_normal(a))), u)
 
     def project(self, operators: OperatorSet, y: Coordinates) -> Coordinates:
         """The projection of exp(y) in the Kullback-Leibler divergence."""

@@ -1,0 +1,74 @@
+"""Updates under torch.compile(fullgraph=True), and on torch's meta device, where arrays have no values."""
+
+import numpy as np
+import pytest
+import torch
+
+from o2nc import Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
+from o2nc.operators import Dense, Identity, Projector
+from o2nc.oracles import FTRL, OGD, OMD, AdaGrad, Compared, Constant, Entropic, FullAdaGrad, Hedge
+from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall
+
+pytestmark = pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+
+
+def experts(device="cpu"):
+    mask = torch.asarray([True, False, True, False], device=device)
+    return Hull((Identity(), Projector.from_mask(mask), Dense(torch.eye(4, dtype=torch.float64, device=device))))
+
+
+ORACLES = {
+    "constant": lambda device: Constant(),
+    "hedge": lambda device: Hedge(experts(device), gamma=0.1),
+    "hedge-rates": lambda device: Hedge(experts(device), gamma=[0.2, 0.1]),
+    "hedge-self-tuned": lambda device: Hedge(experts(device), prior=[0.5, 0.25, 0.25]),
+    "ogd-box": lambda device: OGD(Box()),
+    "ogd-ball": lambda device: OGD(SpectralBall(), eta=0.1),
+    "omd-entropic": lambda device: OMD(Box(), 0.1, Entropic()),
+    "ftrl-hull": lambda device: FTRL(experts(device), 0.1, Entropic()),
+    "ftrl-contractions": lambda device: FTRL(PositiveContractions(), 0.1),
+    "adagrad-box": lambda device: AdaGrad(Box()),
+    "adagrad-hull": lambda device: AdaGrad(experts(device)),
+    "compared": lambda device: Compared(OGD(Box()), [Identity()]),
+}
+CONVERSIONS = {
+    "smooth": lambda oracle: SmoothConversion(oracle, Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)),
+    "nonsmooth": lambda oracle: NonsmoothConversion(oracle, Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=0.1, T=100)),
+}
+
+
+def leaves(state):
+    return [a for part in state for a in (leaves(part) if isinstance(part, tuple) else [part])]
+
+
+@pytest.mark.parametrize(("name", "kind"), [*((name, "smooth") for name in ORACLES), ("hedge", "nonsmooth")])
+def test_an_update_compiles_whole(name, kind):
+    torch._dynamo.reset()
+    conversion = CONVERSIONS[kind](ORACLES[name]("cpu"))
+    compiled = torch.compile(
+        lambda s, state, x, r: conversion.update(s, state, x, r=r), fullgraph=True, backend="eager"
+    )
+    rng = np.random.default_rng(0)
+    x = torch.asarray(rng.normal(size=(3, 4)))
+    one = two = conversion.init(x)
+    for _ in range(3):
+        s, r = torch.asarray(rng.normal(size=(3, 4))), torch.asarray(rng.random((3, 1)))
+        dx, one = conversion.update(s, one, x, r=r)
+        dy, two = compiled(s, two, x, r)
+        torch.testing.assert_close(dy, dx, rtol=0, atol=1e-12)
+    for a, b in zip(leaves(one), leaves(two), strict=True):
+        torch.testing.assert_close(b, a, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize("name", [*ORACLES, "full-adagrad"])
+def test_shapes_and_dtypes_on_the_meta_device(name, kind):
+    """No value is looked at, and every leaf stays on the device."""
+    build = ORACLES.get(name, lambda device: FullAdaGrad(Box()))
+    conversion = CONVERSIONS[kind](build("meta"))
+    x = torch.empty((3, 4), dtype=torch.float64, device="meta")
+    state = conversion.init(x)
+    dx, after = conversion.update(x, state, x, r=torch.empty((3, 1), dtype=torch.float64, device="meta"))
+    assert dx.shape == x.shape
+    assert [(a.shape, a.dtype) for a in leaves(after)] == [(a.shape, a.dtype) for a in leaves(state)]
+    assert {a.device.type for a in leaves(after)} | {dx.device.type} == {"meta"}
