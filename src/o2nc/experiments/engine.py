@@ -1,0 +1,125 @@
+"""Where the cells are computed: processes of this machine, or a Dask or Ray cluster, all through joblib."""
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .protocol import Cell, run
+from .store import Store, StoreError
+
+ENGINES = ("joblib", "dask", "ray")
+NEEDS = {"dask": ("distributed", "dask"), "ray": ("ray", "ray")}  # module, extra
+
+
+class EngineError(Exception):
+    """Work could not be done; the message is a sentence for the user."""
+
+
+def compute(
+    store: Store,
+    cells: list[Cell],
+    *,
+    jobs: int | None = None,
+    engine: str = "joblib",
+    address: str | None = None,
+    done: Callable[[Cell], None] = lambda cell: None,
+) -> None:
+    """Compute ``cells`` and write each into ``store`` as soon as it is finished.
+
+    Workers send records back and this process writes them, so the directory need not be shared with a cluster.
+
+    Args:
+        store: an open store.
+        cells: what to compute.
+        jobs: processes; as many as there are processors if not given.
+        engine: joblib, dask or ray.
+        address: of the cluster's scheduler; a local one is started if not given.
+        done: called after each cell.
+    """
+    if engine not in ENGINES:
+        raise EngineError(f"`engine` must be one of {', '.join(ENGINES)}; got {engine!r}.")
+    if jobs is not None and jobs < 1:
+        raise EngineError(f"`jobs` must be at least 1; got {jobs}.")
+    if address is not None and engine == "joblib":
+        raise EngineError("`address` needs `engine` dask or ray.")
+    jobs = jobs or os.cpu_count() or 1
+    if engine == "joblib" and (min(jobs, len(cells)) == 1):
+        for cell in cells:
+            store.write(cell, run(cell))
+            done(cell)
+        return
+    import joblib
+
+    with _backend(engine, address, jobs):
+        results: Any = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
+            joblib.delayed(_numbered)(i, cell) for i, cell in enumerate(cells)
+        )
+        try:
+            for i, records in results:
+                store.write(cells[i], records)
+                done(cells[i])
+        except (StoreError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            reason = (str(error).splitlines() or ["no message"])[0]
+            raise EngineError(
+                f"A worker failed ({type(error).__name__}: {reason}); finished cells are kept, start again with the "
+                "same --out."
+            ) from error
+
+
+def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
+    return i, run(cell)
+
+
+@contextlib.contextmanager
+def _backend(engine: str, address: str | None, jobs: int) -> Iterator[None]:
+    """The joblib back end of an engine."""
+    import joblib
+
+    if engine == "joblib":
+        with joblib.parallel_config("loky", inner_max_num_threads=1):
+            yield
+        return
+    module, extra = NEEDS[engine]
+    if importlib.util.find_spec(module) is None:
+        raise EngineError(f"`--engine {engine}` needs the package {module}: pip install 'o2nc[{extra}]'.")
+    try:
+        context = _dask(address, jobs) if engine == "dask" else _ray(address, jobs)
+        with context:
+            yield
+    except (OSError, TimeoutError, ConnectionError) as error:
+        raise EngineError(f"Cannot reach the {engine} cluster at {address}: {error}.") from error
+
+
+@contextlib.contextmanager
+def _dask(address: str | None, jobs: int) -> Iterator[None]:
+    import joblib
+    from distributed import Client, LocalCluster
+
+    with contextlib.ExitStack() as stack:
+        if address is None:
+            address = stack.enter_context(
+                LocalCluster(n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
+            )
+        stack.enter_context(Client(address, timeout="10s"))
+        stack.enter_context(joblib.parallel_config("dask"))
+        yield
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, jobs: int) -> Iterator[None]:
+    import joblib
+    import ray
+    from ray.util.joblib import register_ray
+
+    local: dict[str, Any] = {"num_cpus": jobs, "include_dashboard": False} if address is None else {}
+    ray.init(address=address, log_to_driver=False, logging_level="error", **local)
+    try:
+        register_ray()
+        with joblib.parallel_config("ray"):
+            yield
+    finally:
+        ray.shutdown()

@@ -1,0 +1,201 @@
+"""The directory of a run: finished cells, each written in one piece, under the settings that made them."""
+
+import contextlib
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .protocol import Cell
+from .record import Record
+from .settings import Settings
+
+FORMAT = "o2nc experiments 1"
+OUTPUTS = ("results.nc", "tables.json", "tables.md", "tables.tex", "figures", "report.html")
+PART = ".part"  # the end of the name of a file that is being written
+
+
+class StoreError(Exception):
+    """The directory cannot be used as it is; the message is a sentence for the user."""
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside ``path`` that becomes ``path`` in one step if the block ends well.
+
+    Whoever looks at ``path`` sees the old file or the new one, whole. A failure of the disk is a `StoreError`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as part:
+    ...         _ = part.write_text("whole")
+    ...     (Path(folder) / "a.txt").read_text()
+    'whole'
+    """
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PART}")
+    try:
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise StoreError(f"Cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+class Store:
+    r"""The cells of a run in a directory.
+
+    Args:
+        directory: an empty or new directory, or that of an earlier run with the same settings.
+        settings: of the run.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder), Settings(replications=2, iterations=1))
+    ...     store.open()
+    ...     [cell.objective for cell in store.missing(store.settings.cells())]
+    ['f1', 'f2', 'f3', 'f4']
+    """
+
+    def __init__(self, directory: Path, settings: Settings) -> None:
+        self.directory, self.settings = Path(directory), settings
+        self.cells = self.directory / "cells"
+
+    def open(self) -> None:
+        """Make the directory, or check that it is one of ours with the same settings and holds nothing else."""
+        header = self.directory / "settings.json"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            names = {p.name for p in self.directory.iterdir() if not p.name.startswith(".")}
+        except OSError as error:
+            raise StoreError(f"Cannot use {self.directory} as a directory: {error.strerror}.") from error
+        if header.name not in names and names - {"cells"}:
+            raise StoreError(
+                f"{self.directory} is not empty and not a directory of `o2nc reproduce` (it holds {_some(names)}); "
+                "choose another --out."
+            )
+        if header.name in names:
+            self._compare(header)
+            if foreign := names - {header.name, "cells", *OUTPUTS}:
+                raise StoreError(
+                    f"{self.directory} holds what `o2nc reproduce` did not write: {_some(foreign)}; move it away."
+                )
+        try:
+            self.cells.mkdir(exist_ok=True)
+            found = sorted(p.name for p in self.cells.iterdir() if not p.name.endswith(PART))
+        except OSError as error:
+            raise StoreError(f"Cannot use {self.cells} as a directory: {error.strerror}.") from error
+        if header.name not in names:
+            if found:
+                raise StoreError(
+                    f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out."
+                )
+            with replacing(header) as part:
+                part.write_text(json.dumps({"format": FORMAT, **self.settings.to_dict()}, indent=2) + "\n")
+
+    def _compare(self, header: Path) -> None:
+        try:
+            found = json.loads(header.read_text())
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{header} cannot be read; it was not written by `o2nc reproduce`.") from error
+        if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
+            raise StoreError(f"{header} was not written by this version of `o2nc reproduce`; choose another --out.")
+        wanted = self.settings.to_dict()
+        different = [f"{k} {found.get(k)!r} (now {wanted[k]!r})" for k in wanted if found.get(k) != wanted[k]]
+        if different:
+            raise StoreError(
+                f"{self.directory} holds a run with other settings: {', '.join(different)}; choose another --out."
+            )
+
+    def check_foreign(self, cells: list[Cell]) -> None:
+        """Raise if the directory of cells holds files that are no cells of these settings."""
+        known = {self.path(cell).name for cell in cells}
+        for path in sorted(self.cells.iterdir()):
+            if path.name not in known and not path.name.endswith(PART) and not self._is_further(path):
+                raise StoreError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
+
+    def _is_further(self, path: Path) -> bool:
+        """Whether ``path`` is a cell of a further seed of these settings, from an earlier call with more seeds."""
+        seed = path.name.removeprefix("seed").split("-")[0]
+        further = self.settings.further_cells(int(seed) - self.settings.seed) if seed.isdigit() else []
+        return path.name in {self.path(cell).name for cell in further}
+
+    def missing(self, cells: list[Cell]) -> list[Cell]:
+        """The cells that are not there yet; those that are there are read and must be whole."""
+        missing = []
+        for cell in cells:
+            if self.path(cell).exists():
+                self.read(cell)
+            else:
+                missing.append(cell)
+        return missing
+
+    def path(self, cell: Cell) -> Path:
+        """Where the cell is written."""
+        return self.cells / f"{cell.name}.npz"
+
+    def write(self, cell: Cell, records: dict[str, Record]) -> None:
+        """Write a finished cell in one piece."""
+        arrays: dict[str, Any] = {"header": np.asarray(_header(cell))}
+        for name, record in records.items():
+            for group in ("mean", "M2", "values", "sums"):
+                arrays |= {f"{name}/{group}/{key}": array for key, array in getattr(record, group).items()}
+            arrays |= {f"{name}/replications": record.replications, f"{name}/checkpoints": record.checkpoints}
+        with replacing(self.path(cell)) as part, part.open("wb") as file:
+            np.savez(file, **arrays)
+
+    def read(self, cell: Cell) -> dict[str, Record]:
+        """The records of a finished cell by method; a file that is damaged or of other settings is a `StoreError`."""
+        path = self.path(cell)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+            header = str(arrays.pop("header"))
+            records = {name: _record(name, arrays) for name in cell.methods}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise StoreError(
+                f"{path} is damaged or was not written by `o2nc reproduce`; delete it to compute it again."
+            ) from error
+        if header != _header(cell):
+            raise StoreError(f"{path} was made with other settings; delete it to compute it again.")
+        return records
+
+    def clean(self) -> None:
+        """Remove what interrupted writers left behind."""
+        for folder in (self.directory, self.cells):
+            for part in folder.glob(f".*{PART}"):
+                part.unlink(missing_ok=True)
+
+
+def _header(cell: Cell) -> str:
+    return json.dumps({"format": FORMAT, "version": __version__, **asdict(cell)})
+
+
+def _record(name: str, arrays: dict[str, Any]) -> Record:
+    def group(kind: str) -> dict[str, Any]:
+        start = f"{name}/{kind}/"
+        return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+
+    return Record(
+        arrays[f"{name}/replications"],
+        group("mean"),
+        group("M2"),
+        arrays[f"{name}/checkpoints"],
+        group("values"),
+        group("sums"),
+    )
+
+
+def _some(names: Any) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
