@@ -1,5 +1,6 @@
 """The evaluation protocol: one method on one objective for some replications, round by round."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,9 +90,18 @@ def run(cell: Cell, block: int = BLOCK) -> dict[str, Record]:
     >>> bool((a.mean["gap"] == b.mean["gap"]).all())
     True
     """
-    f, replications = objective(cell.objective), range(cell.start, cell.stop)
+    methods = [method(name) for name in cell.methods]
+    return play(objective(cell.objective), methods, cell, block)
+
+
+def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK) -> dict[str, Record]:
+    """Run any methods on any objective with the noise, replications and rounds of ``cell``.
+
+    Reference: Numerical Experiments, the evaluation protocol.
+    """
+    replications = range(cell.start, cell.stop)
     with backends.mode(cell.backend, cell.dtype) as like:
-        runs = [_Run(f, method(name), like, cell.iterations, len(replications)) for name in cell.methods]
+        runs = [_Run(f, one, like, cell.iterations, len(replications)) for one in methods]
         squares = np.zeros(len(replications))
         for t in range(0, cell.iterations, block):
             epsilon = signs(cell.seed, f.name, replications, t, min(block, cell.iterations - t), f.d)
@@ -143,10 +153,11 @@ class _Run:
         block["average"] = cumulative / np.arange(t + 1, t + rounds + 1)[:, None]
         if self.method.oracle:
             block["regret"] = numbers(rest[0])
-            weights = self.conversion.oracle.weights(self.carry[1].oracle._replace(C=rest[1])) if rest[1:] else None
-            block["weight"] = (
-                np.full((rounds, self.R), self.method.weight) if weights is None else numbers(weights[..., 1:])
-            )
+        if self.method.weight is not None:
+            block["weight"] = np.full((rounds, self.R), self.method.weight)
+        elif rest[1:]:
+            weights = self.conversion.oracle.weights(self.carry[1].oracle._replace(C=rest[1]))
+            block["weight"] = numbers(weights[..., 1:])
         for metric, values in block.items():
             self._keep(metric, t, values)
 

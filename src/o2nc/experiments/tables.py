@@ -124,8 +124,9 @@ def certify(name: str, record: Record, rounds: int) -> dict[str, Any]:
     measured = float(record.mean["average"][-1])
     regret = record.at("regret", rounds)
     first = float(record.mean["instant"][0])  # the first iterate is not random
-    shared: dict[str, Any] = {"first": first, "rounds": rounds, "measured": measured}
     sums = record.sums
+    V_T = float(sums["noise"].mean())  # the variance of the noise that was drawn, at most the declared one
+    shared: dict[str, Any] = {"first": first, "V_T": V_T, "rounds": rounds, "measured": measured}
     found = {
         "tight": certificates.tight(c, sums["Q"], sums["N"], sums["W"], **shared),
         "tight_regret": certificates.tight_regret(
@@ -139,7 +140,7 @@ def certify(name: str, record: Record, rounds: int) -> dict[str, Any]:
     return {
         **{kind: certificate.to_dict() for kind, certificate in found.items()},
         "rounds": rounds,
-        "noise_variance": {"declared": f.sigma**2, "measured": float(sums["noise"].mean()) / rounds},
+        "noise_variance": {"declared": f.sigma**2, "measured": V_T / rounds},
         "clipped_rounds": float(sums["clipped"].mean()),
     }
 

@@ -1,0 +1,234 @@
+"""The command line: parsing and printing only."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from . import certificates
+from .constants import Nonsmooth, Smooth
+
+app = typer.Typer(
+    help="Turn any online learner with static regret into an optimizer for stochastic nonconvex problems.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+
+Seed = Annotated[int, typer.Option(help="Seed of the noise.")]
+Replications = Annotated[int, typer.Option(help="Paired replications.")]
+Iterations = Annotated[int, typer.Option(help="Rounds; 20000 is the whole declared horizon.")]
+Backend = Annotated[str, typer.Option(help="numpy, torch or jax.")]
+Dtype = Annotated[str, typer.Option(help="float64 or float32.")]
+
+
+def _fail(error: Exception) -> typer.Exit:
+    err.print(f"o2nc: {error}", style="red", markup=False, highlight=False)
+    return typer.Exit(2)
+
+
+def _missing(error: ModuleNotFoundError) -> ModuleNotFoundError:
+    if str(error).startswith("`"):
+        return error
+    return ModuleNotFoundError(f"this needs the package {error.name}: pip install 'o2nc[experiments]'.")
+
+
+@app.command()
+def reproduce(
+    directory: Annotated[Path, typer.Option("--out", help="Directory of the results; start again to resume.")] = Path(
+        "results"
+    ),
+    seed: Seed = 0,
+    replications: Replications = 128,
+    iterations: Iterations = 3000,
+    jobs: Annotated[int | None, typer.Option(help="Processes; as many as processors if not given.")] = None,
+    engine: Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")] = "joblib",
+    address: Annotated[str | None, typer.Option(help="Address of the Dask or Ray cluster.")] = None,
+    backend: Backend = "numpy",
+    dtype: Dtype = "float64",
+    seeds: Annotated[int, typer.Option(help="Further seeds whose agreement is counted.")] = 0,
+) -> None:
+    """Run the paper's numerical section with its controls and compare every published cell.
+
+    Exit code 0 if every cell agrees, 1 if one does not, 2 if the run could not be done.
+    """
+    try:
+        from .experiments import reproduce as whole
+        from .experiments.engine import EngineError
+        from .experiments.settings import Settings
+        from .experiments.store import StoreError
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    try:
+        settings = Settings(seed, replications, iterations, backend, dtype)
+        with Progress(*columns, console=err) as bar:
+            task = bar.add_task("cells")
+            progress = whole.Progress(
+                start=lambda total, done: bar.update(task, total=total, completed=done),
+                advance=lambda cell: bar.advance(task),
+                stage=lambda name: bar.update(task, description=name),
+            )
+            options: dict[str, Any] = {"jobs": jobs, "engine": engine, "address": address, "progress": progress}
+            found = whole.reproduce(directory, settings, seeds=seeds, **options)
+    except (StoreError, EngineError, ValueError, OSError) as error:
+        raise _fail(error) from None
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    _summary(found, directory)
+    if found["summary"]["disagree"] or found["summary"]["not_reached"]:
+        raise typer.Exit(1)
+
+
+def _table(first: str, *columns: str, align: Any = "right") -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column(first)
+    for name in columns:
+        table.add_column(name, justify=align)
+    return table
+
+
+def _number(metric: str, value: float) -> str:
+    return f"{value:.6f}" if metric == "average" else f"{value:.4e}"
+
+
+def _summary(found: dict[str, Any], directory: Path) -> None:
+    """One screen: the results beside the published ones, the parts of the gain, the verdict."""
+    from .experiments import paper
+
+    t = found["iteration"]
+    table = _table(f"t = {t}", "", "gap", "published", "average", "published", "instant", "published")
+    for name, methods in found["results"].items():
+        for method, row in methods.items():
+            published = paper.RESULTS[name].get(method, {}) if t == paper.ITERATIONS else {}
+            cells = [text for k in paper.METRICS for text in (_number(k, row[k]), published.get(k, ""))]
+            table.add_row(name if method == "sgd" else "", method, *cells)
+    out.print(table)
+    parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "average <= certificate")
+    for name, gain in found["decomposition"].items():
+        tight = found["certificates"][name]["tight"]
+        parts.add_row(
+            name,
+            *(f"{gain['percent'][k]:.3g}" for k in ("tracker", "prior", "learning", "total")),
+            f"{found['learner'][name]['weight']:.7f}",
+            f"{tight['measured']:.5f} <= {tight['bound']:.5f}",
+        )
+    out.print(parts)
+    out.print("gain %: of SGD's gap, in steps that add up: SGD -> I -> (I + P)/2 -> Hedge")
+    for entry in found["agreement"]:
+        if entry["agrees"] is False:
+            out.print(
+                f"disagrees: {entry['table']}, {entry['cell']}: published {entry['printed']}, "
+                f"measured {entry['measured']:.6g} +- {entry['stderr']:.2g}"
+            )
+    summary = found["summary"]
+    out.print(
+        f"{summary['agree']} published cells agree, {summary['disagree']} disagree"
+        + (f", {summary['not_reached']} were not reached (they are at t = 3000)" if summary["not_reached"] else "")
+        + f". Seed {found['settings']['seed']}, {found['settings']['replications']} replications."
+    )
+    further = found["further_seeds"]
+    if further["seeds"]:
+        out.print(f"All cells agree in {further['agree']} of {further['seeds']} further seeds.")
+    out.print(f"Report: {directory / 'report.html'}")
+
+
+@app.command()
+def run(
+    objective: Annotated[str, typer.Option(help="f1 to f4.")],
+    oracle: Annotated[str, typer.Option(help="See `o2nc list`.")] = "hedge",
+    operators: Annotated[str, typer.Option("--set", help="See `o2nc list`.")] = "hull",
+    rate: Annotated[float | None, typer.Option(help="Rate of the learner, where it takes one.")] = None,
+    seed: Seed = 0,
+    replications: Replications = 16,
+    iterations: Iterations = 3000,
+    backend: Backend = "numpy",
+    dtype: Dtype = "float64",
+) -> None:
+    """Run one oracle on one objective beside SGD, with the same noise: a table and a small chart."""
+    try:
+        from .experiments.chart import chart
+        from .experiments.combination import combination, run_combination
+
+        how = combination(oracle, operators, rate)
+        records = run_combination(
+            objective, how, start=0, stop=replications, iterations=iterations, seed=seed, backend=backend, dtype=dtype
+        )
+    except (ValueError, TypeError) as error:
+        raise _fail(error) from None
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    table = _table("t", *(f"{metric}\n{name}" for metric in ("gap", "average", "instant") for name in records))
+    first = next(iter(records.values()))
+    for t in first.checkpoints:
+        means = [_number(k, r.mean[k][t - 1]) for k in ("gap", "average", "instant") for r in records.values()]
+        table.add_row(f"{t}", *means)
+    out.print(table)
+    record = records[how.name]
+    if "regret" in record.mean:
+        weight = f", weight of P {record.mean['weight'][-1]:.6f}" if "weight" in record.mean else ""
+        out.print(f"{how.label}: regret against I {record.mean['regret'][-1]:.4g}{weight}")
+    out.print(chart({name: r.mean["gap"] for name, r in records.items()}, "gap"), markup=False, highlight=False)
+
+
+@app.command("list")
+def list_names() -> None:
+    """Name the objectives, oracles and sets."""
+    try:
+        from .experiments.combination import LEARNERS, SETS, WORDS, describe
+        from .experiments.methods import METHODS
+        from .experiments.objectives import OBJECTIVES
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    table = _table("", "name", "what it is", align="left")
+    for name, f in OBJECTIVES.items():
+        table.add_row("objective", name, describe(f))
+    for name in [*METHODS, *LEARNERS]:
+        table.add_row("oracle", name, WORDS[name])
+    for name in SETS:
+        table.add_row("set", name, WORDS[name])
+    out.print(table)
+
+
+@app.command()
+def certify(
+    M: Annotated[float, typer.Option("--M", help="Range of the objective.")],
+    sigma: Annotated[float, typer.Option("--sigma", help="Root of the variance of a sample.")],
+    T: Annotated[int, typer.Option("--T", help="Rounds.")],
+    regret: Annotated[float, typer.Option("--regret", help="Expected static regret against the identity.")],
+    beta: Annotated[float | None, typer.Option("--beta", help="Smoothness, for Theorem 1.")] = None,
+    nonsmooth: Annotated[bool, typer.Option("--nonsmooth", help="Theorem 2 instead of Theorem 1.")] = False,
+    L: Annotated[float | None, typer.Option("--L", help="Bound on the gradient, for Theorem 2.")] = None,
+    lam: Annotated[float | None, typer.Option("--lam", help="The paper's lambda, for Theorem 2.")] = None,
+) -> None:
+    """Print Theorem 1 term by term, or Theorem 2 with --nonsmooth."""
+    try:
+        if not all(map(math.isfinite, (M, sigma, regret))):
+            raise ValueError("`M`, `sigma` and `regret` must be finite.")
+        if nonsmooth:
+            if L is None or lam is None:
+                raise ValueError("`--nonsmooth` needs `--L` and `--lam`.")
+            constants = Nonsmooth(L=L, M=M, sigma=sigma, lam=lam, T=T)
+            found = [certificates.theorem2(constants, regret), certificates.theorem2_tuned(constants, regret)]
+        else:
+            if beta is None:
+                raise ValueError("Theorem 1 needs `--beta`; use `--nonsmooth --L --lam` for Theorem 2.")
+            smooth = Smooth(M=M, beta=beta, sigma=sigma, T=T)
+            found = [certificates.theorem1(smooth, regret), certificates.theorem1_sharp(smooth, regret)]
+    except (ValueError, TypeError) as error:
+        raise _fail(error) from None
+    for certificate in found:
+        out.print(str(certificate), markup=False, highlight=False)
