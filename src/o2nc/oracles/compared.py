@@ -1,5 +1,6 @@
 """Regret against other comparators than the identity, on request."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -78,8 +79,9 @@ class Compared:
         return ComparedState(oracle=self.oracle.learn(state.oracle, loss), regrets=regrets, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        """That of the oracle inside."""
-        return self.oracle.regret_bound(x, energy)  # type: ignore[attr-defined]
+        """That of the oracle inside; inf if it states none."""
+        stated = getattr(self.oracle, "regret_bound", None)
+        return math.inf if stated is None else stated(x, energy)
 
 
 def _row(value: Array, like: Array) -> Array:

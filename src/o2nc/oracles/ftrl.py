@@ -34,14 +34,15 @@ class FTRL:
 
     - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
     - entropic on a `Hull` (this is Hedge): $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
-    - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\eta\sum_t\sum_iu_{t,i}g_{t,i}^2$, if $\eta|g_{t,i}|\le1$.
+    - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\eta\,high\sum_t\|g_t\|^2$, and with $u_{t,i}$ in place of $high$,
+      that is $D_\varphi(u,u_1)/\eta+\eta\sum_{t,i}u_{t,i}g_{t,i}^2$, if $\eta g_{t,i}\ge-1$.
 
     Args:
         set: the operators to choose from.
         eta: the rate.
         mirror: `Euclidean` (the default) or `Entropic`.
 
-    Reference: McMahan and Streeter (2010); Algorithm 3 for the entropic map on the simplex.
+    Reference: McMahan and Streeter (2010); Algorithm 3 for the entropic map on the simplex; for the box, as `OMD`.
 
     >>> import numpy as np
     >>> from o2nc.losses import LinearLoss

@@ -108,11 +108,19 @@ class Hedge:
         return HedgeState(C=state.C + losses, E=state.E + peak * peak, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``."""
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
+
+        Self-tuned: $\sqrt{1+E}\,(\sqrt{\ell/2}/\gamma_0+2\gamma_0\sqrt\ell+4/(2-\sqrt2))$, which needs no $\Lambda$: a
+        round with $\|\ell_t\|_\infty^2\le1+E_{t-1}$ costs
+        $\frac{\gamma_t}2\|\ell_t\|_\infty^2\le\gamma_0\sqrt\ell\,\|\ell_t\|_\infty^2/\sqrt{1+E_t}$; any other doubles $1+E$ and
+        costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate. One expert: 0.
+        """
         identity = self.experts.identity(x)  # type: ignore[union-attr]
         if identity is None:
             return math.inf
         K = identity.shape[-1]
+        if K == 1:
+            return 0.0
         prior = self.prior or (1 / K,) * K
         expert = [k for k in range(K) if _xp.number(_xp.to_numpy(identity).reshape(-1, K)[0, k]) > 0]
         kl = -math.log(sum(prior[k] for k in expert))
