@@ -32,9 +32,10 @@ class FullAdaGrad:
     r"""AdaGrad with a full metric: $u_{t+1}=\Pi^{H_t}(u_t-\eta H_t^{-1}g_t)$, $V_t=\sum_{s\le t}g_sg_s^\top$.
 
     $H_t=V_t^{1/2}+10^{-3}\sqrt{\mathrm{tr}V_t}\,I$. The projection in the norm of $H_t$ has no closed form; it is found
-    from the set's own projection by alternating directions, so every set will do; what it is off by, some $10^{-9}$ of
-    $\sqrt{\mathrm{tr}V_t}$ a round, is less than the multiple of I in the bound up to a million rounds. The cost is that of an eigenvalue
-    problem in the k coordinates of the set (k = K for a hull, d for a box, d^2 for matrices): for small k.
+    from the set's own projection by alternating directions, so every set will do. What it is off by in float64, some
+    $10^{-9}$ of $\sqrt{\mathrm{tr}V_t}$ a round, is less than the multiple of I adds to the bound, up to a million
+    rounds. The cost is that of an eigenvalue problem in the k coordinates of the set (k = K for a hull, d for a box,
+    d^2 for matrices): for small k.
 
     Regret against every u of the set (of every set, if it varies), with D the diameter:
     $(D^2/(2\eta)+\eta)\,\mathrm{tr}H_T$, which is $\sqrt2D\,\mathrm{tr}H_T$ for the default $\eta=D/\sqrt2$.

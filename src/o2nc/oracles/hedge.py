@@ -112,8 +112,8 @@ class Hedge:
 
         Self-tuned: $\sqrt{1+E}\,(\sqrt{\ell/2}/\gamma_0+2\gamma_0\sqrt\ell+4/(2-\sqrt2))$, which needs no $\Lambda$: a
         round with $\|\ell_t\|_\infty^2\le1+E_{t-1}$ costs
-        $\frac{\gamma_t}2\|\ell_t\|_\infty^2\le\gamma_0\sqrt\ell\,\|\ell_t\|_\infty^2/\sqrt{1+E_t}$; any other doubles $1+E$ and
-        costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate. One expert: 0.
+        $\frac{\gamma_t}2\|\ell_t\|_\infty^2\le\gamma_0\sqrt\ell\,\|\ell_t\|_\infty^2/\sqrt{1+E_t}$; any other doubles
+        $1+E$ and costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate. One expert: 0.
         """
         identity = self.experts.identity(x)  # type: ignore[union-attr]
         if identity is None:

@@ -25,8 +25,8 @@ class OMD:
       that is $D_\varphi(u,u_1)/\eta+\eta\sum_{t,i}u_{t,i}g_{t,i}^2$, if $\eta g_{t,i}\ge-1$.
 
     On a box a round costs at most $g_i(u_{t,i}-v)-D_\varphi(v,u_{t,i})/\eta$ a coordinate, $v\le high$ the next factor:
-    at most $u_{t,i}(e^{-x}-1+x)/\eta\le u_{t,i}x^2/\eta$ with $x=\eta g_i\ge-1$, and at most $|g_i|high\le\eta g_i^2high$
-    if $x<-1$.
+    at most $u_{t,i}(e^{-x}-1+x)/\eta\le u_{t,i}x^2/\eta$ with $x=\eta g_i\ge-1$, and at most
+    $|g_i|high\le\eta g_i^2high$ if $x<-1$.
 
     Args:
         set: the operators to choose from.
