@@ -110,12 +110,12 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
     from .experiments import paper
 
     t = found["iteration"]
-    table = _table(f"t = {t}", "", "gap", "published", "average", "published", "instant", "published")
+    table = _table(f"t = {t}", "gap", "paper", "average", "paper", "instant", "paper")
     for name, methods in found["results"].items():
         for method, row in methods.items():
             published = paper.RESULTS[name].get(method, {}) if t == paper.ITERATIONS else {}
             cells = [text for k in paper.METRICS for text in (_number(k, row[k]), published.get(k, ""))]
-            table.add_row(name if method == "sgd" else "", method, *cells)
+            table.add_row(f"{name} {method}", *cells)
     out.print(table)
     parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "average <= certificate")
     for name, gain in found["decomposition"].items():

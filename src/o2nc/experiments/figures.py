@@ -1,0 +1,87 @@
+"""The figures: gap and squared gradient of each objective, and what the learner did."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .methods import METHODS
+from .record import Record
+from .store import replacing
+
+# colours that differ in print and for the colour-blind (Okabe and Ito)
+STYLES: dict[str, dict[str, Any]] = {
+    "sgd": {"color": "#D55E00", "linewidth": 1.2},
+    "hedge": {"color": "#0072B2", "linewidth": 1.8},
+    "frozen": {"color": "#000000", "linewidth": 0.9, "linestyle": (0, (4, 4))},
+    "identity": {"color": "#E69F00", "linewidth": 0.9},
+    "projector": {"color": "#009E73", "linewidth": 0.9},
+}
+SHOWN = ("sgd", "hedge", "frozen")  # the paper's two lines, and the control that lies on one of them
+SIZE = (8.0, 3.1)
+
+
+def objective_figure(name: str, methods: Mapping[str, Record]) -> Any:
+    """Two panels against the iteration on a linear axis: gap and squared true gradient, means over replications.
+
+    Reference: Numerical Experiments, the four figures.
+    """
+    figure, panels = _panels()
+    titles = (f"$f_{name[1:]}(W_t)-f_{name[1:]}^\\star$", rf"$\|\nabla f_{name[1:]}(W_t)\|_2^2$")
+    for panel, metric, title in zip(panels, ("gap", "instant"), titles, strict=True):
+        for method in SHOWN:
+            line = methods[method].mean[metric]
+            panel.plot(np.arange(1, len(line) + 1), line, label=METHODS[method].label, **STYLES[method])
+        panel.set_yscale("log")
+        panel.set_title(title, fontsize=10)
+    panels[0].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def learner_figure(records: Mapping[str, Mapping[str, Record]]) -> Any:
+    """Two panels for Hedge on all objectives: the distance of the weight of P from the prior, and the regret.
+
+    Reference: not in the paper; the controls of this library.
+    """
+    figure, panels = _panels()
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+    for (name, methods), colour in zip(records.items(), colours, strict=False):
+        record, label = methods["hedge"], f"$f_{name[1:]}$"
+        t = np.arange(1, len(record.mean["gap"]) + 1)
+        for panel, values, std in (
+            (panels[0], 1e6 * (record.mean["weight"] - 0.5), 1e6 * record.std("weight")),
+            (panels[1], record.mean["regret"], record.std("regret")),
+        ):
+            panel.plot(t, values, color=colour, linewidth=1.2, label=label)
+            panel.fill_between(t, values - std, values + std, color=colour, alpha=0.12, linewidth=0)
+    for panel in panels:
+        panel.axhline(0.0, color="black", linewidth=0.5)
+    panels[0].set_title(r"weight of $P$ less $1/2$, in millionths", fontsize=10)
+    panels[1].set_title(r"regret against $I$", fontsize=10)
+    panels[1].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _panels() -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    panels = figure.subplots(1, 2)
+    for panel in panels:
+        panel.set_xlabel("iteration t", fontsize=9)
+        panel.tick_params(labelsize=8)
+        panel.grid(alpha=0.25, linewidth=0.5)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.margins(x=0.01)
+    return figure, panels
+
+
+def write_figure(folder: Path, name: str, figure: Any) -> None:
+    """Write ``name``.pdf and ``name``.png, without a date, so that equal runs have equal files.
+
+    Reference: Numerical Experiments, the four figures.
+    """
+    for end, options in (("pdf", {"metadata": {"CreationDate": None}}), ("png", {"dpi": 160})):
+        with replacing(folder / f"{name}.{end}") as part:
+            figure.savefig(part, format=end, **options)

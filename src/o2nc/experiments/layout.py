@@ -1,0 +1,202 @@
+"""The tables in the order and the words in which they are printed: rows of text, before any markup."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from . import paper
+from .methods import METHODS
+
+METRIC_WORDS = {"gap": "final gap", "average": "average of |grad|^2", "instant": "|grad|^2 at the end"}
+CERTIFICATES = {
+    "tight": "tight",
+    "tight_regret": "tight, with the regret",
+    "theorem1": "Theorem 1",
+    "theorem1_sharp": "Theorem 1, sharp",
+}
+
+
+class Table(NamedTuple):
+    """A table of text.
+
+    >>> Table("a", "Title", "What it says.", ["x"], [["1"]]).rows
+    [['1']]
+    """
+
+    name: str
+    title: str
+    caption: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+def layout(found: dict[str, Any]) -> list[Table]:
+    """All tables of a reproduction.
+
+    Reference: Numerical Experiments, and the controls that it lacks.
+    """
+    tables = [_results(found), _paired(found), _reductions(found), *_exact(found), _decomposition(found)]
+    tables += [_learner(found), _certificates(found)]
+    if found["further_seeds"]["seeds"]:
+        tables.append(_seeds(found))
+    return [*tables, _agreement(found)]
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number as the tables print it.
+
+    >>> number(1.663e-4), number(0.102682, 6), number(None)
+    ('1.6630e-4', '0.102682', '')
+    """
+    if value is None:
+        return ""
+    if value == 0 or 1e-2 <= abs(value) < 1e5:
+        return f"{value:.{digits}f}".rstrip("0").rstrip(".") if value else "0"
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _verdict(agrees: bool | None) -> str:
+    return {True: "yes", False: "NO", None: "not reached"}[agrees]
+
+
+def _cells(found: dict[str, Any], table: str) -> dict[str, dict[str, Any]]:
+    return {entry["cell"]: entry for entry in found["agreement"] if entry["table"] == table}
+
+
+def _results(found: dict[str, Any]) -> Table:
+    t, cells = found["iteration"], _cells(found, "results")
+    header = ["", "method"]
+    for metric in paper.METRICS:
+        header += [METRIC_WORDS[metric], "error", "paper"]
+    rows = []
+    for name, methods in found["results"].items():
+        for method, values in methods.items():
+            row = [name, METHODS[method].label]
+            for metric in paper.METRICS:
+                entry = cells.get(f"{name} {method} {metric}", {})
+                error = found["errors"][name][method][metric]
+                row += [_measure(metric, values[metric]), f"{error:.1e}", entry.get("printed", "")]
+            rows.append(row)
+    R = found["settings"]["replications"]
+    caption = f"Means over {R} paired replications at iteration {t}, their standard errors, and the published means."
+    return Table("results", f"Results at t = {t}", caption, header, rows)
+
+
+def _measure(metric: str, value: float) -> str:
+    return f"{value:.6f}" if metric == "average" else number(value)
+
+
+def _paired(found: dict[str, Any]) -> Table:
+    rows = []
+    for name, metrics in found["paired"].items():
+        for metric, (low, high) in metrics.items():
+            printed = ", ".join(paper.PAIRED[name][metric])
+            rows.append([name, METRIC_WORDS[metric], f"[{number(low)}, {number(high)}]", f"[{printed}]"])
+    caption = "Black-box + Hedge less SGD: paired, normal-approximation 95% intervals, as in the paper."
+    return Table("paired", "Paired intervals", caption, ["", "metric", "measured", "paper"], rows)
+
+
+def _reductions(found: dict[str, Any]) -> Table:
+    percent, counts = _cells(found, "reductions"), _cells(found, "favourable")
+    rows = []
+    for cell, entry in percent.items():
+        name, metric = cell.split()
+        share = counts[cell]
+        rows.append(
+            [name, METRIC_WORDS[metric], number(entry["measured"], 2), number(entry["stderr"], 2), entry["printed"],
+             number(share["measured"], 1), share["printed"]]
+        )  # fmt: skip
+    header = ["", "metric", "reduction, %", "error", "paper", "of 128 in favour", "paper"]
+    caption = "By how much Black-box + Hedge lowers SGD's mean, and in how many replications it is lower."
+    return Table("reductions", "Reductions", caption, header, rows)
+
+
+def _exact(found: dict[str, Any]) -> Iterator[Table]:
+    titles = {
+        "initialisation": ("Initialisation", "Starting points, first gaps and gradient norms."),
+        "constants": (
+            "Constants",
+            "Constants of the objectives and of the algorithm, each derived from the objective.",
+        ),
+        "definitions": ("Definitions", "Numbers in the definition of the objectives."),
+    }
+    for table, (title, caption) in titles.items():
+        rows = [
+            [*cell.split(), entry["printed"], f"{entry['measured']:.9g}", _verdict(entry["agrees"])]
+            for cell, entry in _cells(found, table).items()
+        ]
+        yield Table(table, title, caption, ["", "quantity", "paper", "here", "agrees"], rows)
+
+
+def _decomposition(found: dict[str, Any]) -> Table:
+    rows = []
+    for metric, key in (
+        ("gap", "decomposition"),
+        ("average", "decomposition_average"),
+        ("instant", "decomposition_instant"),
+    ):
+        for name, parts in found[key].items():
+            row = [name, METRIC_WORDS[metric]]
+            for step in ("tracker", "prior", "learning", "total"):
+                low, high = parts["intervals"][step]
+                row.append(f"{number(parts['percent'][step], 2)}% [{number(low, 2)}, {number(high, 2)}]")
+            rows.append(row)
+    caption = (
+        "The gain over SGD in steps that add up: SGD to the tracker with I (tracker), to the fixed operator (I + P)/2 "
+        "(prior), to Hedge (learning). Percent of SGD's mean, and the paired 95% interval of the gain itself."
+    )
+    return Table("decomposition", "Where the gain comes from", caption,
+                 ["", "metric", "tracker", "prior", "learning", "total"], rows)  # fmt: skip
+
+
+def _learner(found: dict[str, Any]) -> Table:
+    rows = [
+        [name, f"{row['weight']:.7f}", f"{row['largest_move']:.1e}", f"{row['regret']:.4f}",
+         f"{row['regret_stderr']:.4f}", f"{row['gap_relative_to_frozen']:.1e}"]
+        for name, row in found["learner"].items()
+    ]  # fmt: skip
+    header = ["", "weight of P", "largest distance from 1/2", "regret against I", "error", "gap / frozen gap - 1"]
+    caption = "What Hedge learned: the weight of P at the end, its distance from the prior at checkpoints, its regret."
+    return Table("learner", "What the learner learned", caption, header, rows)
+
+
+def _certificates(found: dict[str, Any]) -> Table:
+    rows = []
+    for name, kinds in found["certificates"].items():
+        for kind, words in CERTIFICATES.items():
+            if kind not in kinds:
+                continue
+            c = kinds[kind]
+            terms = ", ".join(f"{term} {number(value, 3)}" for term, value in c["terms"].items())
+            interval = "" if c["interval"] is None else f"[{number(c['interval'][0])}, {number(c['interval'][1])}]"
+            rows.append([name, words, number(c["measured"], 5), number(c["bound"], 5), interval,
+                         "yes" if c["holds"] else "NO", terms])  # fmt: skip
+    T = found["settings"]["iterations"]
+    caption = f"Bounds on the average squared gradient of Black-box + Hedge over the {T} rounds of the run."
+    if paper.T_RUN > T:
+        caption += f" Theorem 1 is about the whole horizon of {paper.T_RUN} rounds and is not evaluated here."
+    header = ["", "certificate", "measured", "bound", "95% interval of the bound", "holds", "terms"]
+    return Table("certificates", "Certificates", caption, header, rows)
+
+
+def _seeds(found: dict[str, Any]) -> Table:
+    further = found["further_seeds"]
+    rows = [[seed, ", ".join(cells)] for seed, cells in further["disagreeing"].items()]
+    caption = (
+        f"All published cells agree in {further['agree']} of {further['seeds']} further seeds; the others are listed."
+    )
+    return Table("seeds", "Further seeds", caption, ["seed", "cells that disagree"], rows or [["none", ""]])
+
+
+def _agreement(found: dict[str, Any]) -> Table:
+    rows = [
+        [e["table"], e["cell"], e["printed"], "" if e["measured"] is None else f"{e['measured']:.7g}",
+         "" if not e["stderr"] else f"{e['stderr']:.1e}", _verdict(e["agrees"])]
+        for e in found["agreement"]
+    ]  # fmt: skip
+    caption = (
+        "Every published cell. What is not random must round to the printed digits; a random cell must lie within 4 "
+        "standard errors of the difference of two independent experiments."
+    )
+    header = ["table", "cell", "paper", "here", "error", "agrees"]
+    return Table("agreement", "All published cells", caption, header, rows)
