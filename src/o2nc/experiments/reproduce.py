@@ -1,17 +1,23 @@
 """The whole reproduction: compute what is missing, then every table, figure and the report."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .agreement import Entry, Records, agreement
+from .dataset import write_dataset
 from .engine import compute
+from .figures import learner_figure, objective_figure, write_figure
+from .layout import layout
+from .markup import latex, markdown
 from .protocol import Cell
 from .record import Record, merge
+from .report import report
 from .settings import Settings
-from .store import Store, replacing
+from .store import Store, StoreError, replacing
 from .tables import tables
 
 
@@ -80,6 +86,40 @@ def collect(store: Store, cells: list[Cell]) -> Records:
 
 
 def write(out: Path, records: Records, settings: Settings, found: dict[str, Any], jobs: int | None) -> None:
-    """Write all outputs, each in one piece."""
-    with replacing(out / "tables.json") as part:
-        part.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n")
+    """Write all outputs, each in one piece: the figures in a second process, if there may be one."""
+    figures = out / "figures"
+    try:
+        figures.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"Cannot use {figures} as a directory: {error.strerror}.") from error
+    if (jobs or os.cpu_count() or 1) > 1:
+        import joblib
+
+        tasks = [joblib.delayed(write_figures)(figures, records), joblib.delayed(write_texts)(out, records, found)]
+        joblib.Parallel(n_jobs=2)(tasks)
+    else:
+        write_texts(out, records, found)
+        write_figures(figures, records)
+
+
+def write_texts(out: Path, records: Records, found: dict[str, Any]) -> None:
+    """results.nc, the tables and the report."""
+    printed = layout(found)
+    title = "Reproduction of the numerical section, with controls"
+    texts = {
+        "tables.json": json.dumps(found, indent=1, allow_nan=False) + "\n",
+        "tables.md": markdown(printed, title),
+        "tables.tex": latex(printed, title),
+        "report.html": report(records, found, printed),
+    }
+    for name, text in texts.items():
+        with replacing(out / name) as part:
+            part.write_text(text, encoding="utf-8")
+    write_dataset(out / "results.nc", records, found)
+
+
+def write_figures(folder: Path, records: Records) -> None:
+    """One figure an objective, and one of the learner."""
+    for name, methods in records.items():
+        write_figure(folder, name, objective_figure(name, methods))
+    write_figure(folder, "learner", learner_figure(records))
