@@ -122,3 +122,31 @@ class Fixed:
 
     def reveal(self, loss):
         pass
+
+
+def segment_algorithm(oracle, sample, x1, M, beta, sigma, T, r, kappa):
+    """Algorithm 1 with s_t sampled at y_t = x_t + r_t delta_t, and the descent loss with factor kappa (0: linear)."""
+    G = math.sqrt(M * beta)
+    G0 = math.sqrt(2 * M * beta)
+    a = G / max(G, sigma * math.sqrt(T))
+    eta = a / (64 * beta)
+    d = len(x1)
+    identity = [[float(i == j) for j in range(d)] for i in range(d)]
+    m = [0.0] * d
+    x, y = {1: list(x1)}, {}
+    regret = 0.0
+    for t in range(1, T + 1):
+        U = oracle.ask()
+        delta = [-eta * p for p in matvec(U, m)]
+        x[t + 1] = [p + q for p, q in zip(x[t], delta, strict=True)]
+        y[t] = [p + r[t] * q for p, q in zip(x[t], delta, strict=True)]
+        s = sample(t, y[t])
+
+        def loss(V, s=s, m=m):
+            Vm = matvec(V, m)
+            return (-dot(s, Vm) + kappa * beta * eta / 2 * dot(Vm, Vm)) / G
+
+        oracle.reveal(loss)
+        regret += loss(U) - loss(identity)
+        m = project([(1 - a) * p + a * q for p, q in zip(m, s, strict=True)], G0)
+    return x, y, regret

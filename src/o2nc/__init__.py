@@ -3,7 +3,7 @@
 from . import certificates, oracles, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
 from .constants import Nonsmooth, Smooth
-from .conversions import SGD, NonsmoothConversion, SmoothConversion
+from .conversions import SGD, NonsmoothConversion, SegmentConversion, SmoothConversion
 from .vectors import Blocks
 
 __version__ = "0.1.0"
@@ -14,6 +14,7 @@ __all__ = [
     "Nonsmooth",
     "NonsmoothConversion",
     "Result",
+    "SegmentConversion",
     "Smooth",
     "SmoothConversion",
     "certificates",

@@ -47,3 +47,32 @@ class LinearLoss(NamedTuple):
     def gradient(self, v: Vector) -> Vector:
         """-c s, whatever v."""
         return -self.scale * self.s
+
+
+class DescentLoss(NamedTuple):
+    r"""$L_t(U)=c\,[-\langle s_t,Um_t\rangle+q\|Um_t\|^2]$ with $c=1/G$ and $q=\kappa\beta\eta/2$: it sees the noise.
+
+    The proof of Theorem 1 starts from $f(x_{t+1})-f(x_t)\le-\eta\langle g_t,U_tm_t\rangle
+    +\frac{\beta\eta^2}2\|U_tm_t\|^2$; the linear loss throws the operator out of the last term, this one keeps it,
+    $\kappa$ times. It is convex in U.
+
+    Reference: Theorem 1 with the descent loss, in the theory pages.
+
+    >>> import numpy as np
+    >>> loss = DescentLoss(s=np.asarray([1.0, 2.0]), m=np.asarray([1.0, 1.0]), scale=0.5, curvature=0.25)
+    >>> loss(loss.m)
+    array([-1.25])
+    """
+
+    s: Vector  # the fresh sample
+    m: Vector  # the predictable direction
+    scale: float
+    curvature: float
+
+    def __call__(self, v: Vector) -> Scalar:
+        """c (-<s, v> + q |v|^2)."""
+        return self.scale * (self.curvature * inner(v, v) - inner(self.s, v))
+
+    def gradient(self, v: Vector) -> Vector:
+        """c (-s + 2 q v)."""
+        return (self.scale * 2 * self.curvature) * v - self.scale * self.s

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import Smooth
-from ..losses import LinearLoss
+from ..constants import Smooth, check_number
+from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_vector, inner, project_ball, zero_scalar, zeros_like
@@ -34,6 +34,8 @@ class SmoothConversion:
     Args:
         oracle: the online learner.
         constants: `Smooth`, which derives G, G0, a and eta.
+        kappa: 0 for the paper's linear loss; from 1 to below 6080/129 for the descent loss, which sees the noise and
+            for kappa = 1 has the same theorem.
 
     Reference: Algorithm 1 and Theorem 1.
 
@@ -51,12 +53,10 @@ class SmoothConversion:
 
     oracle: Oracle
     constants: Smooth
+    kappa: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.oracle, Oracle):
-            raise TypeError(f"`oracle` must have init, play and learn; got {type(self.oracle).__name__}.")
-        if not isinstance(self.constants, Smooth):
-            raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {type(self.constants).__name__}.")
+        check_smooth(self.oracle, self.constants, self.kappa)
 
     def init(self, x: Vector) -> SmoothState:
         """m_1 = 0."""
@@ -70,17 +70,38 @@ class SmoothConversion:
         self, s: Vector, state: SmoothState, x: Vector | None = None, *, r: Any = None
     ) -> tuple[Vector, SmoothState]:
         """One round; ``s`` is a fresh sample of the gradient at x_t. Neither ``x`` nor ``r`` is used."""
-        m, (G, G0, a, eta) = state.m, self.constants.values
+        m, (_, G0, a, eta) = state.m, self.constants.values
         U = self.oracle.play(state.oracle, m)  # line 3
-        loss = LinearLoss(s, m, 1 / G)  # line 5
+        loss = revealed_loss(s, m, self.constants, self.kappa)  # line 5
         Um, sm = act(U, m), inner(s, m)
         tracker, square = project_ball((1 - a) * m + a * s, G0)  # line 7
         return -eta * Um, SmoothState(  # line 6
             m=tracker,
             oracle=self.oracle.learn(state.oracle, loss),
-            regret=state.regret + loss(Um) + sm / G,
+            regret=state.regret + loss(Um) - loss(m),
             Q=state.Q + sm,
             N=state.N + inner(m, m),
             W=state.W + inner(Um, Um),
             clipped=state.clipped + _xp.indicator(square > G0**2, square),
         )
+
+
+KAPPA_LIMIT = 6080 / 129  # where the constants of the theorem with the descent loss end
+
+
+def revealed_loss(s: Vector, m: Vector, constants: Smooth, kappa: float) -> Loss:
+    """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
+    if kappa == 0:
+        return LinearLoss(s, m, 1 / constants.G)
+    return DescentLoss(s, m, 1 / constants.G, kappa * constants.beta * constants.eta / 2)
+
+
+def check_smooth(oracle: Any, constants: Any, kappa: Any) -> None:
+    """Raise unless these are the arguments of a conversion for smooth objectives."""
+    if not isinstance(oracle, Oracle):
+        raise TypeError(f"`oracle` must have init, play and learn; got {type(oracle).__name__}.")
+    if not isinstance(constants, Smooth):
+        raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {type(constants).__name__}.")
+    check_number("kappa", kappa)
+    if kappa >= KAPPA_LIMIT:
+        raise ValueError(f"`kappa` must be below 6080/129 = {KAPPA_LIMIT:.2f}; got {kappa}.")
