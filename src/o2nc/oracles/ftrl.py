@@ -34,8 +34,8 @@ class FTRL:
 
     - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
     - entropic on a `Hull` (this is Hedge): $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
-    - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\eta\,high\sum_t\|g_t\|^2$, and with $u_{t,i}$ in place of $high$,
-      that is $D_\varphi(u,u_1)/\eta+\eta\sum_{t,i}u_{t,i}g_{t,i}^2$, if $\eta g_{t,i}\ge-1$.
+    - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\frac\eta2high\sum_t\|g_t\|^2$, and
+      $D_\varphi(u,u_1)/\eta+\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
 
     Args:
         set: the operators to choose from.

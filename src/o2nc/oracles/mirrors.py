@@ -114,8 +114,8 @@ class Entropic:
         return inner(terms, apply(lambda a: _xp.namespace(a).ones_like(a), terms))
 
     def stability(self, operators: OperatorSet, x: Any) -> float:
-        """1/2 on a hull, high on a box."""
-        return getattr(operators, "high", 0.5)
+        """1/2 on a hull, high/2 on a box."""
+        return 0.5 * getattr(operators, "high", 1.0)
 
 
 def start_divergence(mirror: Mirror, operators: OperatorSet, x: Any) -> float:
