@@ -70,6 +70,18 @@ def compute(
             ) from error
 
 
+def processes(tasks: list[Any], jobs: int | None) -> Iterator[Any]:
+    """Start joblib ``tasks`` in the processes of this machine and return at once; iterate to wait for the results.
+
+    Reference: joblib's ``return_as="generator"``.
+    """
+    import joblib
+
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        started: Iterator[Any] = joblib.Parallel(n_jobs=jobs or os.cpu_count() or 1, return_as="generator")(tasks)
+    return started
+
+
 def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
     return i, run(cell)
 

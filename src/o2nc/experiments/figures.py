@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .methods import METHODS
+from .methods import METHODS, PRIOR
+from .paper import Z
 from .record import Record
 from .store import replacing
 
@@ -40,7 +41,7 @@ def objective_figure(name: str, methods: Mapping[str, Record]) -> Any:
 
 
 def learner_figure(records: Mapping[str, Mapping[str, Record]]) -> Any:
-    """Two panels for Hedge on all objectives: the distance of the weight of P from the prior, and the regret.
+    """Two panels for Hedge on all objectives, with 95% bands: the weight of P less the prior, and the regret.
 
     Reference: not in the paper; the controls of this library.
     """
@@ -48,13 +49,12 @@ def learner_figure(records: Mapping[str, Mapping[str, Record]]) -> Any:
     colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
     for (name, methods), colour in zip(records.items(), colours, strict=False):
         record, label = methods["hedge"], f"$f_{name[1:]}$"
-        t = np.arange(1, len(record.mean["gap"]) + 1)
-        for panel, values, std in (
-            (panels[0], 1e6 * (record.mean["weight"] - 0.5), 1e6 * record.std("weight")),
-            (panels[1], record.mean["regret"], record.std("regret")),
-        ):
+        t = np.unique(np.linspace(1, len(record.mean["gap"]), 600).astype(int))
+        half = Z / np.sqrt(record.R)  # the band is the 95% interval of the mean
+        for panel, metric, prior, scale in ((panels[0], "weight", PRIOR, 1e6), (panels[1], "regret", 0.0, 1.0)):
+            values, band = scale * (record.mean[metric][t - 1] - prior), scale * half * record.std(metric)[t - 1]
             panel.plot(t, values, color=colour, linewidth=1.2, label=label)
-            panel.fill_between(t, values - std, values + std, color=colour, alpha=0.12, linewidth=0)
+            panel.fill_between(t, values - band, values + band, color=colour, alpha=0.15, linewidth=0)
     for panel in panels:
         panel.axhline(0.0, color="black", linewidth=0.5)
     panels[0].set_title(r"weight of $P$ less $1/2$, in millionths", fontsize=10)
@@ -66,8 +66,8 @@ def learner_figure(records: Mapping[str, Mapping[str, Record]]) -> Any:
 def _panels() -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, layout="constrained")
-    panels = figure.subplots(1, 2)
+    figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
+    panels = figure.subplots(1, 2, gridspec_kw={"left": 0.075, "right": 0.99, "bottom": 0.145, "top": 0.91})
     for panel in panels:
         panel.set_xlabel("iteration t", fontsize=9)
         panel.tick_params(labelsize=8)

@@ -49,7 +49,7 @@ def number(value: float | None, digits: int = 4) -> str:
     """
     if value is None:
         return ""
-    if value == 0 or 1e-2 <= abs(value) < 1e5:
+    if value == 0 or 0.1 <= abs(value) < 1e5:
         return f"{value:.{digits}f}".rstrip("0").rstrip(".") if value else "0"
     mantissa, exponent = f"{value:.{digits}e}".split("e")
     return f"{mantissa}e{int(exponent)}"

@@ -54,7 +54,13 @@ def latex(tables: Sequence[Table], title: str) -> str:
         body = [lines[0], r"\hline", *lines[1:], r"\hline"]
         caption = rf"\caption{{{_tex(table.caption)}}}"
         if len(table.rows) >= LONG:
-            parts += [r"{\scriptsize", rf"\begin{{longtable}}{{{columns}}}", caption + r"\\", r"\hline", lines[0]]
+            parts += [
+                r"\clearpage{\scriptsize",
+                rf"\begin{{longtable}}{{{columns}}}",
+                caption + r"\\",
+                r"\hline",
+                lines[0],
+            ]
             parts += [r"\hline\endhead", *body[2:], r"\end{longtable}}"]
         else:
             parts += [r"\begin{table}[htbp]\centering\scriptsize", rf"\begin{{tabular}}{{{columns}}}", r"\hline", *body]

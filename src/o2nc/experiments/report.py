@@ -125,5 +125,6 @@ def _layout(data: list[Any], titles: tuple[str, str], floors: tuple[float, float
     if floors is not None:
         for key, axis, floor in zip(("yaxis", "yaxis2"), ("y", "y2"), floors, strict=True):
             top = max(max(line["y"]) for line in data if line["yaxis"] == axis)
-            layout[key] |= {"type": "log", "exponentformat": "power", "range": [np.log10(floor), np.log10(2 * top)]}
+            decades = {"type": "log", "dtick": 1, "exponentformat": "power"}
+            layout[key] |= decades | {"range": [np.log10(floor), np.log10(2 * top)]}
     return {"data": data, "layout": layout}

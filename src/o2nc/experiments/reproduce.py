@@ -9,7 +9,7 @@ from typing import Any
 
 from .agreement import Entry, Records, agreement
 from .dataset import write_dataset
-from .engine import compute
+from .engine import compute, processes
 from .figures import learner_figure, objective_figure, write_figure
 from .layout import layout
 from .markup import latex, markdown
@@ -86,20 +86,24 @@ def collect(store: Store, cells: list[Cell]) -> Records:
 
 
 def write(out: Path, records: Records, settings: Settings, found: dict[str, Any], jobs: int | None) -> None:
-    """Write all outputs, each in one piece: the figures in a second process, if there may be one."""
+    """Write all outputs, each in one piece; the figures in other processes, if there may be some."""
     figures = out / "figures"
     try:
         figures.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(f"Cannot use {figures} as a directory: {error.strerror}.") from error
+    tasks = [(name, objective_figure, name, methods) for name, methods in records.items()]
+    tasks.append(("learner", learner_figure, records))
     if (jobs or os.cpu_count() or 1) > 1:
         import joblib
 
-        tasks = [joblib.delayed(write_figures)(figures, records), joblib.delayed(write_texts)(out, records, found)]
-        joblib.Parallel(n_jobs=2)(tasks)
+        started = processes([joblib.delayed(draw)(figures, *task) for task in tasks], jobs)
+        write_texts(out, records, found)
+        list(started)
     else:
         write_texts(out, records, found)
-        write_figures(figures, records)
+        for task in tasks:
+            draw(figures, *task)
 
 
 def write_texts(out: Path, records: Records, found: dict[str, Any]) -> None:
@@ -118,8 +122,6 @@ def write_texts(out: Path, records: Records, found: dict[str, Any]) -> None:
     write_dataset(out / "results.nc", records, found)
 
 
-def write_figures(folder: Path, records: Records) -> None:
-    """One figure an objective, and one of the learner."""
-    for name, methods in records.items():
-        write_figure(folder, name, objective_figure(name, methods))
-    write_figure(folder, "learner", learner_figure(records))
+def draw(folder: Path, name: str, figure: Callable[..., Any], *arguments: Any) -> None:
+    """Draw one figure and write it."""
+    write_figure(folder, name, figure(*arguments))
