@@ -43,6 +43,21 @@ class Result:
     """What `minimize` found, and what is guaranteed of it.
 
     Reference: Theorems 1 and 2.
+
+    >>> import numpy as np
+    >>> import o2nc
+    >>> constants = o2nc.Smooth(M=2.0, beta=1.0, sigma=0.0, T=10)
+    >>> result = o2nc.minimize(
+    ...     lambda x, rng: np.sin(x), np.asarray([3.0]), oracle=o2nc.oracles.Constant(), constants=constants
+    ... )
+    >>> print(result.certificate)
+    Theorem 1: average squared gradient (plug-in)
+      noise         0
+      regret        0
+      range         19.4
+      bound         19.4
+      replications  1
+      the regret of one run stands for its expectation
     """
 
     x: Vector  # an iterate drawn uniformly (Algorithm 1), or y_bar_tau (Algorithm 2): what the theorems are about
