@@ -39,6 +39,11 @@ def at_least(v: Array, low: float) -> Array:
     return namespace(v).maximum(v, like(low, v))
 
 
+def smallest(v: Array) -> Array:
+    """The least entry on the last axis, which is kept."""
+    return namespace(v).min(v, axis=-1, keepdims=True)
+
+
 def softmax(v: Array) -> Array:
     """exp(v) / sum exp(v) over the last axis, shifted so that nothing overflows."""
     xp = namespace(v)
@@ -149,8 +154,8 @@ def vectorized(function: Callable) -> Callable:
 
 
 def repeat(function: Callable[[Any], Any], rounds: int, value: Any) -> Any:
-    """``function`` applied ``rounds`` times, starting at ``value``; one compiled loop on JAX, so that jit is quick."""
-    if array_api_compat.is_jax_array(value[0]):
+    """``function`` applied ``rounds`` times, starting at the tuple ``value``; one loop under a JAX trace, so that jit is quick."""
+    if array_api_compat.is_jax_array(value[0]) and is_traced(value[0]):
         import jax
 
         return jax.lax.fori_loop(0, rounds, lambda _, v: function(v), value)

@@ -1,26 +1,32 @@
 """Online learners over operators, one a file."""
 
 from .adagrad import AdaGrad
+from .adahedge import AdaHedge
 from .base import Oracle
 from .compared import Compared
 from .constant import Constant
+from .discounted_hedge import DiscountedHedge
 from .ftrl import FTRL
 from .full_adagrad import FullAdaGrad
 from .hedge import Hedge
 from .mirrors import Entropic, Euclidean
 from .ogd import OGD
 from .omd import OMD
+from .short_memory import ShortMemoryHedge
 
 __all__ = [
     "FTRL",
     "OGD",
     "OMD",
     "AdaGrad",
+    "AdaHedge",
     "Compared",
     "Constant",
+    "DiscountedHedge",
     "Entropic",
     "Euclidean",
     "FullAdaGrad",
     "Hedge",
     "Oracle",
+    "ShortMemoryHedge",
 ]

@@ -35,7 +35,7 @@ class FTRL:
     - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
     - entropic on a `Hull` (this is Hedge): $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
     - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\frac\eta2high\sum_t\|g_t\|^2$, and
-      $D_\varphi(u,u_1)/\eta+\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
+      $D_\varphi(u,u_1)/\eta+(e-2)\,\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
 
     Args:
         set: the operators to choose from.

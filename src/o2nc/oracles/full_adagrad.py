@@ -102,7 +102,9 @@ def metric(V: Array) -> tuple[Array, Array]:
     """The eigenvalues and eigenvectors of V^{1/2} + RIDGE sqrt(tr V) I; ones while V = 0."""
     xp = _xp.namespace(V)
     w, Q = xp.linalg.eigh(_xp.symmetric(V))
-    w = xp.sqrt(xp.clip(w, min=0.0)) + RIDGE * xp.sqrt(xp.sum(xp.clip(w, min=0.0), axis=-1, keepdims=True))
+    rounding = V.shape[-1] * _xp.machine_eps(V) * xp.max(w, axis=-1, keepdims=True)
+    w = xp.clip(w - rounding, min=0.0)  # the root of an eigenvalue that is 0 but for rounding would be 1e-8, not 0
+    w = xp.sqrt(w) + RIDGE * xp.sqrt(xp.sum(w, axis=-1, keepdims=True))
     return xp.where(w > 0, w, xp.ones_like(w)), Q
 
 

@@ -11,9 +11,8 @@ from .._xp import Array
 from ..certificates.hedge import hedge_constant
 from ..constants import check_number
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import Hull, Varying
 from ..vectors import Vector, leaf
+from .experts import OverExperts
 
 
 class HedgeState(NamedTuple):
@@ -25,7 +24,7 @@ class HedgeState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Hedge:
+class Hedge(OverExperts):
     r"""Exponential weights: plays $\sum_k w_{t,k}U_k$ with $w_{t,k}\propto\pi_k\exp(-\gamma_tC_{t-1,k})$.
 
     $C_{t-1}$ are the cumulative losses of the experts. Without ``gamma`` the rate tunes itself,
@@ -59,14 +58,12 @@ class Hedge:
     array([0.7311, 0.2689])
     """
 
-    experts: Hull | Varying | Sequence[Operator]
     gamma: float | Sequence[float] | None = None
     prior: Sequence[float] | None = None
     gamma0: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.experts, (Hull, Varying)):
-            object.__setattr__(self, "experts", Hull(tuple(self.experts)))
+        super().__post_init__()
         if isinstance(self.gamma, (int, float)):
             check_number("Hedge(gamma=...)", self.gamma, positive=True)
         elif self.gamma is not None:
@@ -75,34 +72,19 @@ class Hedge:
                 raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {rates[:5]}.")
             object.__setattr__(self, "gamma", rates)
         check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
-        if self.prior is not None:
-            prior = tuple(float(p) for p in self.prior)
-            if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
-                raise ValueError(f"`Hedge(prior=...)` must be positive and sum to 1; got {prior}.")
-            object.__setattr__(self, "prior", prior)
-            if isinstance(self.experts, Hull) and len(prior) != len(self.experts.operators):
-                raise ValueError(
-                    f"`Hedge(prior=...)` must have one weight an expert, {len(self.experts.operators)}; "
-                    f"got {len(prior)}."
-                )
 
     def init(self, x: Vector) -> HedgeState:
         """No loss so far."""
-        C = 0 * self.experts.start(x)  # type: ignore[union-attr]
+        C = self.zero_losses(x)
         return HedgeState(C=C, E=C[..., :1], t=_xp.first_round(leaf(x)))
 
     def weights(self, state: HedgeState) -> Array:
         """w_t, of shape (..., K)."""
-        y = state.C * -self._rate(state)
-        return _xp.softmax(y + _xp.like([math.log(p) for p in self.prior], y) if self.prior else y)
-
-    def play(self, state: HedgeState, m: Vector) -> Operator:
-        """The mixture with the current weights."""
-        return self._hull(state).operator(self.weights(state))
+        return self.tilted(state.C * -self._rate(state))
 
     def learn(self, state: HedgeState, loss: Loss) -> HedgeState:
         """Add the losses of the experts."""
-        losses = self._hull(state).evaluate(loss, loss.m)
+        losses = self.losses(state, loss)
         xp = _xp.namespace(losses)
         peak = xp.max(xp.abs(losses), axis=-1, keepdims=True)
         return HedgeState(C=state.C + losses, E=state.E + peak * peak, t=state.t + 1)
@@ -115,32 +97,24 @@ class Hedge:
         $\frac{\gamma_t}2\|\ell_t\|_\infty^2\le\gamma_0\sqrt\ell\,\|\ell_t\|_\infty^2/\sqrt{1+E_t}$; any other doubles
         $1+E$ and costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate. One expert: 0.
         """
-        identity = self.experts.identity(x)  # type: ignore[union-attr]
-        if identity is None:
+        kl = self.identity_kl(x)
+        if math.isinf(kl):
             return math.inf
-        K = identity.shape[-1]
-        if K == 1:
+        l, g = -min(self.log_prior(self.zero_losses(x))), self.gamma0
+        if l == 0:
             return 0.0
-        prior = self.prior or (1 / K,) * K
-        expert = [k for k in range(K) if _xp.number(_xp.to_numpy(identity).reshape(-1, K)[0, k]) > 0]
-        kl = -math.log(sum(prior[k] for k in expert))
         if self.gamma is None:
-            l, g = -math.log(min(prior)), self.gamma0
             return math.sqrt(1 + energy) * (math.sqrt(l / 2) / g + 2 * g * math.sqrt(l) + 4 / (2 - math.sqrt(2)))
         first, last = (
             (self.gamma, self.gamma) if isinstance(self.gamma, (int, float)) else (self.gamma[0], self.gamma[-1])
         )
         return kl / last + hedge_constant(0.0, first, energy)
 
-    def _hull(self, state: HedgeState) -> Any:
-        return self.experts.at(state.t)  # type: ignore[union-attr]
-
     def _rate(self, state: HedgeState) -> Any:
         if isinstance(self.gamma, (int, float)):
             return self.gamma
         xp = _xp.namespace(state.E)
         if self.gamma is None:
-            smallest = min(self.prior) if self.prior else 1 / state.C.shape[-1]
-            return self.gamma0 * math.sqrt(-2 * math.log(smallest)) / xp.sqrt(1 + state.E)
+            return self.gamma0 * math.sqrt(-2 * min(self.log_prior(state.C))) / xp.sqrt(1 + state.E)
         rates = _xp.like(self.gamma, state.E)
         return xp.take(rates, xp.clip(state.t - 1, max=len(self.gamma) - 1))

@@ -22,11 +22,11 @@ class OMD:
     - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
     - entropic on a `Hull`: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
     - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\frac\eta2high\sum_t\|g_t\|^2$, and
-      $D_\varphi(u,u_1)/\eta+\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
+      $D_\varphi(u,u_1)/\eta+(e-2)\,\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
 
     On a box a round costs at most $g_i(u_{t,i}-v)-D_\varphi(v,u_{t,i})/\eta$ a coordinate, $v\le high$ the next factor.
     There $D_\varphi(v,u)\ge(v-u)^2/(2high)$, which gives the first; $u_{t,i}(e^{-x}-1+x)/\eta$ with $x=\eta g_{t,i}$ is
-    the largest over all v, and $e^{-x}-1+x\le x^2$ for $x\ge-1$, which gives the second.
+    the largest over all v, and $e^{-x}-1+x\le(e-2)x^2$ for $x\ge-1$, which gives the second.
 
     Args:
         set: the operators to choose from.

@@ -1,0 +1,90 @@
+"""AdaHedge: Hedge whose rate follows what it has lost to its own caution."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..losses import Loss
+from ..vectors import Vector, leaf
+from .experts import OverExperts
+
+
+class AdaHedgeState(NamedTuple):
+    """What AdaHedge remembers."""
+
+    C: Array  # cumulative losses of the experts, (..., K)
+    Delta: Array  # cumulative mixability gap, (..., 1)
+    t: Array  # the round, counted from 1, (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class AdaHedge(OverExperts):
+    r"""Hedge with the rate $\gamma_t=\ell/\Delta_{t-1}$, $\ell=\log(1/\pi_{\min})$, which needs no scale of the losses.
+
+    $\Delta_{t-1}$ is the sum of the mixability gaps
+    $\delta_t=\langle w_t,\ell_t\rangle+\frac1{\gamma_t}\log\sum_kw_{t,k}e^{-\gamma_t\ell_{t,k}}\ge0$. While it is 0 all
+    experts have lost the same and the prior is played.
+
+    Regret against every expert, for every sequence of losses, with $v_t$ the variance of $\ell_t$ under $w_t$ and S the
+    largest range of a loss vector: $2\Delta_T\le2\sqrt{\ell\sum_tv_t}+(\frac43\ell+2)S$.
+
+    Proof: $\sum_t\langle w_t,\ell_t\rangle$ is $\Delta_T$ plus the sum of the mix losses, which is at most
+    $C_{T,j}+\log(1/\pi_j)/\gamma_T$ since rates do not increase, and that is at most $C_{T,j}+\Delta_T$. Then
+    $\Delta_T^2=\sum_t2\delta_t\Delta_{t-1}+\delta_t^2=\sum_t2\ell\delta_t/\gamma_t+\delta_t^2$, with $\delta_t\le S$
+    and $\delta_t/\gamma_t\le\frac12v_t+\frac13S\delta_t$ (Bernstein), so
+    $\Delta_T^2\le\ell\sum_tv_t+(\frac23\ell+1)S\Delta_T$.
+
+    Args:
+        experts: operators, a `Hull` of them, or a `Varying` hull.
+        prior: positive weights that sum to 1; uniform if not given.
+
+    Reference: de Rooij, van Erven, Grünwald and Koolen (2014), Theorem 8.
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.operators import Identity, Projector
+    >>> oracle = AdaHedge([Identity(), Projector.from_mask(np.asarray([True, False]))])
+    >>> m = np.asarray([0.0, 1.0])
+    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
+    >>> oracle.weights(state).round(4)
+    array([0.8, 0.2])
+    """
+
+    prior: Sequence[float] | None = None
+
+    def init(self, x: Vector) -> AdaHedgeState:
+        """No loss so far."""
+        C = self.zero_losses(x)
+        return AdaHedgeState(C=C, Delta=C[..., :1], t=_xp.first_round(leaf(x)))
+
+    def weights(self, state: AdaHedgeState) -> Array:
+        """w_t, of shape (..., K)."""
+        return self.tilted((_xp.smallest(state.C) - state.C) * self._rate(state))
+
+    def learn(self, state: AdaHedgeState, loss: Loss) -> AdaHedgeState:
+        """Add the losses of the experts, and the gap between the mixture's loss and the mix loss."""
+        losses, w, gamma = self.losses(state, loss), self.weights(state), self._rate(state)
+        xp = _xp.namespace(losses)
+        above = losses - _xp.smallest(losses)
+        mean = xp.sum(w * above, axis=-1, keepdims=True)
+        mix = xp.log1p(xp.sum(w * xp.expm1(-gamma * above), axis=-1, keepdims=True))
+        delta = xp.where(state.Delta > 0, mean + mix / xp.where(gamma > 0, gamma, xp.ones_like(gamma)), mean)
+        return AdaHedgeState(C=state.C + losses, Delta=state.Delta + _xp.at_least(delta, 0.0), t=state.t + 1)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
+
+        It is $(2\sqrt\ell+\frac83\ell+4)\sqrt E$, since $v_t\le\|\ell_t\|_\infty^2$ and $S\le2\max_t\|\ell_t\|_\infty\le2\sqrt{E}$.
+        """
+        if math.isinf(self.identity_kl(x)):
+            return math.inf
+        l = -min(self.log_prior(self.zero_losses(x)))
+        return (2 * math.sqrt(l) + 8 / 3 * l + 4) * math.sqrt(energy) if l > 0 else 0.0
+
+    def _rate(self, state: AdaHedgeState) -> Array:
+        xp = _xp.namespace(state.Delta)
+        l = -min(self.log_prior(state.C))
+        return l / xp.where(state.Delta > 0, state.Delta, xp.ones_like(state.Delta))

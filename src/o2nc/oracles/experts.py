@@ -1,0 +1,85 @@
+"""What learners over finitely many experts share: the hull, the prior, and playing a mixture."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _xp
+from .._xp import Array
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import Hull, Varying
+from ..vectors import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class OverExperts:
+    r"""A learner that plays $\sum_kw_{t,k}U_k$; a subclass has ``weights(state)``, and ``t`` in its state.
+
+    Args:
+        experts: operators, a `Hull` of them, or a `Varying` hull.
+
+    Reference: Algorithm 3.
+
+    >>> from o2nc.oracles import AdaHedge, Hedge
+    >>> issubclass(Hedge, OverExperts) and issubclass(AdaHedge, OverExperts)
+    True
+    """
+
+    experts: Hull | Varying | Sequence[Operator]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.experts, (Hull, Varying)):
+            object.__setattr__(self, "experts", Hull(tuple(self.experts)))
+        prior = getattr(self, "prior", None)
+        if prior is not None:
+            object.__setattr__(self, "prior", self._checked(tuple(float(p) for p in prior)))
+
+    def weights(self, state: Any) -> Array:
+        """w_t, of shape (..., K)."""
+        raise NotImplementedError
+
+    def play(self, state: Any, m: Vector) -> Operator:
+        """The mixture with the current weights."""
+        return self.hull(state).operator(self.weights(state))
+
+    def hull(self, state: Any) -> Any:
+        """The `Hull` of this round."""
+        return self.experts.at(state.t)  # type: ignore[union-attr]
+
+    def losses(self, state: Any, loss: Loss) -> Array:
+        """The losses of the experts in this round, of shape (..., K)."""
+        return self.hull(state).evaluate(loss, loss.m)
+
+    def zero_losses(self, x: Vector) -> Array:
+        """Zeros of shape (..., K)."""
+        return 0 * self.experts.start(x)  # type: ignore[union-attr]
+
+    def log_prior(self, like: Array) -> list[float]:
+        """log pi_k for each expert."""
+        K = like.shape[-1]
+        return [math.log(p) for p in getattr(self, "prior", None) or [1 / K] * K]
+
+    def tilted(self, y: Array) -> Array:
+        """The weights proportional to pi_k exp(y_k)."""
+        prior = getattr(self, "prior", None)
+        return _xp.softmax(y + _xp.like(self.log_prior(y), y) if prior else y)
+
+    def identity_kl(self, x: Vector) -> float:
+        """KL(identity || prior) = log(1 / pi_j) for the expert j that is the identity; inf if there is none."""
+        identity = self.experts.identity(x)  # type: ignore[union-attr]
+        if identity is None:
+            return math.inf
+        share = _xp.to_numpy(identity).reshape(-1, identity.shape[-1])[0]
+        mass = sum(math.exp(log) for log, s in zip(self.log_prior(identity), share, strict=True) if s > 0)
+        return -math.log(min(mass, 1.0))
+
+    def _checked(self, prior: tuple[float, ...]) -> tuple[float, ...]:
+        name = f"{type(self).__name__}(prior=...)"
+        if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
+            raise ValueError(f"`{name}` must be positive and sum to 1; got {prior}.")
+        K = len(self.experts.operators) if isinstance(self.experts, Hull) else len(prior)
+        if len(prior) != K:
+            raise ValueError(f"`{name}` must have one weight an expert, {K}; got {len(prior)}.")
+        return prior

@@ -1,0 +1,72 @@
+"""The scale-free rule with a short memory, for training."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..constants import check_number
+from ..losses import Loss
+from ..vectors import Vector, leaf
+from .discounted_hedge import check_discount
+from .experts import OverExperts
+
+
+class ShortMemoryState(NamedTuple):
+    """What the rule remembers."""
+
+    C: Array  # discounted losses of the experts, (..., K)
+    V: Array  # discounted squares of the ranges of the losses, (..., 1)
+    t: Array  # the round, counted from 1, (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class ShortMemoryHedge(OverExperts):
+    r"""Weights $w_t=\mathrm{softmax}(-c\sqrt{\log K}\,C_{t-1}/\sqrt{V_{t-1}})$ with a discounted memory.
+
+    $C_t=\rho C_{t-1}+\ell_t$ and $V_t=\rho^2V_{t-1}+\mathrm{range}(\ell_t)^2$. The weights do not change when all losses are multiplied by a number, and follow the best expert of the last
+    $1/(1-\rho)$ rounds. Its static regret can grow linearly, so it states no bound, and its runs have an a-posteriori
+    certificate only.
+
+    Args:
+        experts: operators, a `Hull` of them, or a `Varying` hull.
+        rho: the discount, in [0, 1).
+        c: the factor of the rate.
+
+    Reference: not in the paper; the practical rule of the front ends.
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.operators import Identity, Projector
+    >>> oracle = ShortMemoryHedge([Identity(), Projector.from_mask(np.asarray([True, False]))], c=1.0)
+    >>> m = np.asarray([0.0, 1.0])
+    >>> states = [oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=c)) for c in (1.0, 1e6)]
+    >>> [float(oracle.weights(state)[0].round(4)) for state in states]
+    [0.6969, 0.6969]
+    """
+
+    rho: float = 0.9
+    c: float = 3.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_discount("ShortMemoryHedge(rho=...)", self.rho)
+        check_number("ShortMemoryHedge(c=...)", self.c, positive=True)
+
+    def init(self, x: Vector) -> ShortMemoryState:
+        """No loss so far."""
+        C = self.zero_losses(x)
+        return ShortMemoryState(C=C, V=C[..., :1], t=_xp.first_round(leaf(x)))
+
+    def weights(self, state: ShortMemoryState) -> Array:
+        """w_t, of shape (..., K)."""
+        xp = _xp.namespace(state.V)
+        root = xp.sqrt(xp.where(state.V > 0, state.V, xp.ones_like(state.V)))
+        return self.tilted(state.C * (-self.c * math.sqrt(math.log(state.C.shape[-1])) / root))
+
+    def learn(self, state: ShortMemoryState, loss: Loss) -> ShortMemoryState:
+        """Discount the past, add the losses of the experts and the square of their range."""
+        losses = self.losses(state, loss)
+        spread = _xp.namespace(losses).max(losses, axis=-1, keepdims=True) - _xp.smallest(losses)
+        return ShortMemoryState(C=self.rho * state.C + losses, V=self.rho**2 * state.V + spread * spread, t=state.t + 1)
