@@ -77,7 +77,8 @@ class AdaHedge(OverExperts):
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
 
-        It is $(2\sqrt\ell+\frac83\ell+4)\sqrt E$, since $v_t\le\|\ell_t\|_\infty^2$ and $S\le2\max_t\|\ell_t\|_\infty\le2\sqrt{E}$.
+        It is $(2\sqrt\ell+\frac83\ell+4)\sqrt E$, since $v_t\le\|\ell_t\|_\infty^2$ and
+        $S\le2\max_t\|\ell_t\|_\infty\le2\sqrt E$.
         """
         if math.isinf(self.identity_kl(x)):
             return math.inf

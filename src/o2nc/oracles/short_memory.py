@@ -25,9 +25,9 @@ class ShortMemoryState(NamedTuple):
 class ShortMemoryHedge(OverExperts):
     r"""Weights $w_t=\mathrm{softmax}(-c\sqrt{\log K}\,C_{t-1}/\sqrt{V_{t-1}})$ with a discounted memory.
 
-    $C_t=\rho C_{t-1}+\ell_t$ and $V_t=\rho^2V_{t-1}+\mathrm{range}(\ell_t)^2$. The weights do not change when all losses are multiplied by a number, and follow the best expert of the last
-    $1/(1-\rho)$ rounds. Its static regret can grow linearly, so it states no bound, and its runs have an a-posteriori
-    certificate only.
+    $C_t=\rho C_{t-1}+\ell_t$ and $V_t=\rho^2V_{t-1}+\mathrm{range}(\ell_t)^2$. The weights do not change when all
+    losses are multiplied by a number, and follow the best expert of the last $1/(1-\rho)$ rounds. The static regret can
+    grow linearly, so no bound is stated, and runs have an a-posteriori certificate only.
 
     Args:
         experts: operators, a `Hull` of them, or a `Varying` hull.
