@@ -9,6 +9,11 @@ class Loss(Protocol):
     """A convex loss $L(U)=\\varphi(Um)$.
 
     Reference: Algorithm 1, line 5.
+
+    >>> import numpy as np
+    >>> loss: Loss = LinearLoss(s=np.asarray([1.0, 2.0]), m=np.asarray([1.0, 0.0]), scale=1.0)
+    >>> loss.gradient(0.5 * loss.m)
+    array([-1., -2.])
     """
 
     @property
