@@ -1,0 +1,148 @@
+"""The documentation does not drift: its identifiers exist, its examples run, its pages can be reached."""
+
+import dataclasses
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import o2nc
+from o2nc import certificates, conversions, losses, operators, oracles, sets, testing
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
+PUBLIC = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in (o2nc, certificates, conversions, oracles, sets, testing)
+    for name in module.__all__
+    if not inspect.ismodule(getattr(module, name))
+} | {
+    f"{module.__name__}.{name}": thing
+    for module in (losses, operators)  # without __all__: the classes made there
+    for name, thing in vars(module).items()
+    if inspect.isclass(thing) and thing.__module__ == module.__name__
+}
+STATES = {name for name in PUBLIC if name.endswith("State")}  # explained by the comments of their fields
+
+
+def resolve(path):
+    """The object at a dotted path: the longest module that imports, then attributes; fields of dataclasses count."""
+    parts = path.split(".")
+    found = importlib.import_module(parts[0])
+    for i, name in enumerate(parts[1:], start=2):
+        if hasattr(found, name):
+            found = getattr(found, name)
+        elif dataclasses.is_dataclass(found) and name in {field.name for field in dataclasses.fields(found)}:
+            found = None  # a field without a default: it exists, and nothing is inside it
+        else:
+            try:
+                found = importlib.import_module(".".join(parts[:i]))
+            except ModuleNotFoundError:
+                raise AttributeError(f"`{path}` names nothing: {name!r} is not in {'.'.join(parts[: i - 1])}") from None
+    return found
+
+
+def sections(text):
+    """The tables of a page as (heading, rows of cells)."""
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = section.partition("\n")
+        rows = [
+            [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in body.splitlines() if "|" in line
+        ]
+        yield heading, rows[2:]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_identifiers_exist(page):
+    for path in set(re.findall(r"`(o2nc(?:\.\w+)+)[`(]", (ROOT / page).read_text())):
+        resolve(path)
+    for path in re.findall(r"^::: (\S+)$", (ROOT / page).read_text(), flags=re.MULTILINE):
+        resolve(path)
+
+
+def test_a_wrong_identifier_is_noticed():
+    with pytest.raises(AttributeError, match="gamma1"):
+        resolve("o2nc.oracles.Hedge.gamma1")
+    with pytest.raises(AttributeError, match="nothing"):
+        resolve("o2nc.nothing.at_all")
+
+
+def test_every_row_of_the_paper_names_an_identifier():
+    for heading, rows in sections(PAPER):
+        for row in rows:
+            assert len(row) == 3, (heading, row)
+            assert re.fullmatch(r"(`o2nc[\w.]+`(, )?)+", row[2]), (heading, row)
+
+
+def test_every_numbered_statement_of_the_paper_is_there():
+    tables = {heading: [row[0] for row in rows] for heading, rows in sections(PAPER)}
+    named = [name for rows in tables.values() for name in rows]
+    statements = {"Assumption": 3, "Definition": 2, "Theorem": 2, "Remark": 1, "Lemma": 15}
+    for kind, count in statements.items():
+        for number in range(1, count + 1):
+            assert f"{kind} {number}" in named
+    for number in (1, 2, 3):
+        assert f"equation ({number})" in named
+    # the lines of the pseudo-code; "end for" has none
+    for algorithm, lines in {1: {*range(1, 8), 9}, 2: {*range(1, 11), 12}, 3: set(range(1, 6))}.items():
+        present = {int(name.split()[1]) for name in tables[f"Algorithm {algorithm}"] if name.startswith("line ")}
+        assert present == lines
+
+
+def test_every_lemma_is_the_one_that_its_docstring_names():
+    for name, _, code in dict(sections(PAPER))["Lemmas"]:
+        for path in re.findall(r"`(\S+)`", code):
+            assert f"{name} " in inspect.getdoc(resolve(path)), path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(page):
+    text = re.sub(r"^```.*$", "", (ROOT / page).read_text(), flags=re.MULTILINE)  # a fence is no output
+    examples = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    doctest.DocTestRunner().run(examples, out=(report := []).append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_names_are_documented(name):
+    text = inspect.getdoc(PUBLIC[name])
+    assert text
+    if name not in STATES:
+        assert "Reference: " in text
+        assert ">>> " in text
+
+
+def test_every_public_name_has_a_place_in_the_reference():
+    shown = [
+        resolve(path)
+        for page in (ROOT / "docs" / "api").glob("*.md")
+        for path in re.findall(r"^::: (\S+)$", page.read_text(), flags=re.MULTILINE)
+    ]
+    assert not [name for name, thing in PUBLIC.items() if not any(thing is other for other in shown)]
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
+    assert sorted(re.findall(r": (\S+\.md)$", navigation, flags=re.MULTILINE)) == sorted(
+        page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page):
+    for target, anchor in re.findall(r"\]\(([\w./-]+\.md)#?([\w-]*)\)", (ROOT / page).read_text()):
+        text = ((ROOT / page).parent / target).read_text()
+        headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+        assert not anchor or anchor in [re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings]
+
+
+def test_no_page_needs_a_network():
+    settings = (ROOT / "mkdocs.yml").read_text()
+    assert "font: false" in settings
+    assert "http" not in settings
+    for page in PAGES:
+        assert "mermaid" not in (ROOT / page).read_text()
