@@ -1,0 +1,86 @@
+"""The theorems and lemmas of the paper as functions: numbers in, numbers out.
+
+``theorem1``, ``theorem2`` and their variants return a ``Certificate``, a bound term by term beside what was measured;
+``tight`` and ``tight_regret`` are much smaller bounds from a run's own sums. Every lemma is a function that returns its
+right side. Where a formula needs no root, exact fractions go in and come out. Lemmas are counted in the order in which
+the paper states them.
+"""
+
+from .certificate import Certificate
+from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
+from .nonsmooth import theorem2, theorem2_tuned
+from .nonsmooth_lemmas import (
+    identity_correlation,
+    law_of_tau,
+    localization,
+    output_gradient,
+    output_weight,
+    segment_identity,
+    tracker_noise,
+    tracker_noise_root,
+    tracker_norm,
+    witness,
+)
+from .smooth import (
+    exact_oracle,
+    minimum_over_iterates,
+    reading,
+    sharp_factors,
+    sqrt_regret,
+    theorem1,
+    theorem1_sharp,
+)
+from .smooth_lemmas import (
+    comparator,
+    descent_lower_bound,
+    gradient_bound,
+    gradient_bound_sharp,
+    projection,
+    smoothness,
+    tracker_error,
+    young,
+)
+from .student import mean_interval, student_quantile
+from .tight import tight, tight_regret
+from .tight_tracker import tracker_error_at, tracker_error_best, tracker_error_parts
+
+__all__ = [
+    "Certificate",
+    "comparator",
+    "descent_lower_bound",
+    "exact_oracle",
+    "gradient_bound",
+    "gradient_bound_sharp",
+    "hedge_constant",
+    "hedge_self_tuned",
+    "hedge_tuned",
+    "identity_correlation",
+    "law_of_tau",
+    "localization",
+    "mean_interval",
+    "minimum_over_iterates",
+    "output_gradient",
+    "output_weight",
+    "projection",
+    "reading",
+    "segment_identity",
+    "sharp_factors",
+    "smoothness",
+    "sqrt_regret",
+    "student_quantile",
+    "theorem1",
+    "theorem1_sharp",
+    "theorem2",
+    "theorem2_tuned",
+    "tight",
+    "tight_regret",
+    "tracker_error",
+    "tracker_error_at",
+    "tracker_error_best",
+    "tracker_error_parts",
+    "tracker_noise",
+    "tracker_noise_root",
+    "tracker_norm",
+    "witness",
+    "young",
+]

@@ -1,0 +1,59 @@
+"""The checks that the certificates make of their arguments; exact fractions pass unchanged."""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ..constants import check_number
+
+
+def check_size(name: str, value: float, *, positive: bool = False) -> None:
+    """Raise unless ``value`` is a finite number or fraction >= 0 (> 0 if ``positive``).
+
+    >>> check_size("sigma", -1.0)
+    Traceback (most recent call last):
+    ValueError: `sigma` must be finite and nonnegative; got -1.0.
+    """
+    check_number(name, float(value) if isinstance(value, Fraction) else value, positive=positive)
+
+
+def check_finite(name: str, value: float) -> None:
+    """Raise unless ``value`` is a finite number or fraction of either sign.
+
+    >>> check_finite("regret", float("nan"))
+    Traceback (most recent call last):
+    ValueError: `regret` must be finite; got nan.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.")
+    if not math.isfinite(value):
+        raise ValueError(f"`{name}` must be finite; got {value}.")
+
+
+def check_rate(a: float) -> None:
+    """Raise unless the tracking rate ``a`` lies in (0, 1].
+
+    >>> check_rate(1.5)
+    Traceback (most recent call last):
+    ValueError: `a` must lie in (0, 1]; got 1.5.
+    """
+    check_size("a", a, positive=True)
+    if a > 1:
+        raise ValueError(f"`a` must lie in (0, 1]; got {a}.")
+
+
+def replicated(name: str, values: Iterable[float]) -> list[float]:
+    """``values`` as a list of finite floats, one a replication.
+
+    >>> replicated("Q", [1, 2.5])
+    [1.0, 2.5]
+    """
+    try:
+        numbers = [float(value) for value in values]
+    except TypeError:
+        raise TypeError(f"`{name}` must hold one number a replication; got {values!r}.") from None
+    if not numbers:
+        raise ValueError(f"`{name}` must hold at least 1 replication; got 0.")
+    for number in numbers:
+        check_finite(name, number)
+    return numbers

@@ -1,0 +1,150 @@
+"""A bound, term by term, beside what was measured."""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+LABELS = ("a-priori", "a-posteriori", "plug-in")
+
+
+class Details(TypedDict, total=False):
+    """The fields of a certificate that a theorem passes on unchanged."""
+
+    measured: float | None
+    interval: tuple[float, float] | None
+    replications: int | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    r"""An upper bound that is a sum of named terms, $\text{measured}\le\sum_i\text{term}_i$.
+
+    Args:
+        name: what is bounded, and by which statement.
+        label: "a-priori" if every number was known before the run; "a-posteriori" if some are expectations
+            estimated from several replications, or exact; "plug-in" if expectations were replaced by one run.
+        terms: the terms by name, in the order in which they are printed; infinity is allowed and says nothing.
+        measured: the left side, where it is known.
+        interval: a confidence interval of the *bound*, where that was estimated.
+        replications: how many runs the estimates are made of.
+        note: one line for the reader.
+
+    Reference: Theorems 1 and 2; the labels are explained in the theory pages.
+
+    >>> print(Certificate("Theorem 1", "a-priori", {"noise": 2.0, "range": 0.5}, measured=1.0, replications=8))
+    Theorem 1 (a-priori)
+      noise             2
+      range             0.5
+      bound             2.5
+      measured          1
+      measured / bound  0.4
+      replications      8
+    """
+
+    name: str
+    label: str
+    terms: dict[str, float]
+    measured: float | None = None
+    interval: tuple[float, float] | None = None
+    replications: int | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.label not in LABELS:
+            raise ValueError(f"`label` must be one of {', '.join(map(repr, LABELS))}; got {self.label!r}.")
+        object.__setattr__(self, "terms", dict(self.terms))
+        for name, term in self.terms.items():
+            if not term > -math.inf:
+                raise ValueError(f"`terms[{name!r}]` must be a number or infinity; got {term}.")
+        if self.interval is not None:
+            low, high = self.interval
+            if not low <= high:
+                raise ValueError(f"`interval` must be (low, high) with low <= high; got {self.interval}.")
+            object.__setattr__(self, "interval", (low, high))
+        if self.replications is not None and self.replications < 1:
+            raise ValueError(f"`replications` must be at least 1; got {self.replications}.")
+
+    @property
+    def bound(self) -> float:
+        """The sum of the terms."""
+        return sum(self.terms.values())
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the measured value is at most the bound; None where nothing was measured."""
+        return None if self.measured is None else self.measured <= self.bound
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured value over bound; None where nothing was measured or the bound is not positive."""
+        return None if self.measured is None or self.bound <= 0 else self.measured / self.bound
+
+    def __str__(self) -> str:
+        rows = {name: f"{float(term):.6g}" for name, term in self.terms.items()}
+        rows["bound"] = f"{float(self.bound):.6g}"
+        if self.interval is not None:
+            rows["bound, interval"] = f"[{self.interval[0]:.6g}, {self.interval[1]:.6g}]"
+        if self.measured is not None:
+            rows["measured"] = f"{float(self.measured):.6g}"
+        if self.ratio is not None:
+            rows["measured / bound"] = f"{float(self.ratio):.6g}"
+        if self.replications is not None:
+            rows["replications"] = f"{self.replications}"
+        width = max(map(len, rows))
+        lines = [f"{self.name} ({self.label})", *(f"  {name:<{width}}  {text}" for name, text in rows.items())]
+        return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists; what is not finite becomes None.
+
+        >>> Certificate("Theorem 1", "a-priori", {"range": 0.5}).to_dict()["bound"]
+        0.5
+        """
+        return {
+            "name": self.name,
+            "label": self.label,
+            "terms": {name: _finite(term) for name, term in self.terms.items()},
+            "bound": _finite(self.bound),
+            "measured": _finite(self.measured),
+            "holds": self.holds,
+            "interval": None if self.interval is None else [_finite(end) for end in self.interval],
+            "replications": self.replications,
+            "note": self.note,
+        }
+
+    def to_json(self) -> str:
+        """The certificate as strict JSON.
+
+        >>> Certificate("Theorem 1", "a-priori", {"range": float("inf")}).to_json()[:63]
+        '{"name": "Theorem 1", "label": "a-priori", "terms": {"range": n'
+        """
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Certificate":
+        """The inverse of ``to_json``: null is an infinite term, an open end of the interval or a diverged measurement.
+
+        >>> certificate = Certificate("Theorem 1", "a-priori", {"range": 0.5}, interval=(0.25, float("inf")))
+        >>> Certificate.from_json(certificate.to_json()) == certificate
+        True
+        """
+        fields = json.loads(text)
+        low, high = fields["interval"] or (None, None)
+        diverged = fields["measured"] is None and fields["holds"] is not None
+        return cls(
+            name=fields["name"],
+            label=fields["label"],
+            terms={name: math.inf if term is None else term for name, term in fields["terms"].items()},
+            measured=math.inf if diverged else fields["measured"],
+            interval=(-math.inf if low is None else low, math.inf if high is None else high)
+            if fields["interval"]
+            else None,
+            replications=fields["replications"],
+            note=fields["note"],
+        )
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,312 @@
+"""The certificate itself, its intervals, and the sentences of its errors."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import o2nc.certificates as certificates
+from o2nc.certificates import (
+    Certificate,
+    exact_oracle,
+    law_of_tau,
+    localization,
+    mean_interval,
+    minimum_over_iterates,
+    output_gradient,
+    output_weight,
+    projection,
+    reading,
+    sqrt_regret,
+    student_quantile,
+    theorem1,
+    theorem1_sharp,
+    theorem2,
+    theorem2_tuned,
+    tight,
+    tight_regret,
+    tracker_error,
+    tracker_error_at,
+    tracker_error_best,
+    tracker_error_parts,
+    witness,
+    young,
+)
+from o2nc.constants import Nonsmooth, Smooth
+
+C = Smooth(M=2.0, beta=8.0, sigma=0.5, T=400)  # sqrt(M beta) = 4, a = 4/10, eta = 1/1280
+TERMS = {"noise": 2.0, "regret": -0.5, "range": 0.25}
+
+
+def test_the_public_names():
+    assert certificates.__all__ == sorted(certificates.__all__)
+    assert all(hasattr(certificates, name) for name in certificates.__all__)
+
+
+def test_bound_holds_ratio():
+    certificate = Certificate("name", "a-priori", TERMS)
+    assert (certificate.bound, certificate.holds, certificate.ratio) == (1.75, None, None)
+    assert list(certificate.terms) == ["noise", "regret", "range"]
+    for measured, holds in ((1.75, True), (1.7500001, False), (math.nan, False), (math.inf, False)):
+        assert Certificate("name", "a-priori", TERMS, measured=measured).holds is holds
+    assert Certificate("name", "a-priori", TERMS, measured=0.875).ratio == 0.5
+    assert Certificate("name", "a-priori", {"regret": -1.0}, measured=0.5).ratio is None
+
+
+def test_the_terms_are_a_copy():
+    terms = dict(TERMS)
+    certificate = Certificate("name", "a-priori", terms)
+    terms["noise"] = 0.0
+    assert certificate.bound == 1.75
+
+
+def test_the_table():
+    certificate = Certificate("Some bound", "plug-in", TERMS, 0.7, (1.5, math.inf), 8, "From one run.")
+    assert str(certificate).splitlines() == [
+        "Some bound (plug-in)",
+        "  noise             2",
+        "  regret            -0.5",
+        "  range             0.25",
+        "  bound             1.75",
+        "  bound, interval   [1.5, inf]",
+        "  measured          0.7",
+        "  measured / bound  0.4",
+        "  replications      8",
+        "  From one run.",
+    ]
+
+
+@pytest.mark.parametrize("measured", [None, 0.0, 1.5, math.inf])
+@pytest.mark.parametrize("interval", [None, (1.0, 2.0), (-math.inf, 2.0), (1.0, math.inf)])
+@pytest.mark.parametrize("noise", [2.0, math.inf])
+def test_json_round_trip(measured, interval, noise):
+    certificate = Certificate("näme", "a-posteriori", TERMS | {"noise": noise}, measured, interval, 3, 'a "note"')
+    text = certificate.to_json()
+    assert Certificate.from_json(text) == certificate
+    fields = json.loads(text, parse_constant=pytest.fail)
+    assert fields == certificate.to_dict()
+    assert (fields["holds"], fields["bound"] is None) == (certificate.holds, noise == math.inf)
+
+
+def test_fractions_become_floats_in_json():
+    certificate = Certificate("name", "a-priori", {"range": Fraction(1, 4)}, measured=Fraction(1, 8))
+    assert certificate.bound == Fraction(1, 4)
+    assert '"range": 0.25' in certificate.to_json()
+    assert "0.5" in str(certificate)
+
+
+def test_a_measurement_that_is_not_a_number_reads_back_as_a_failure():
+    certificate = Certificate("name", "a-priori", TERMS, measured=math.nan)
+    assert Certificate.from_json(certificate.to_json()).holds is False
+
+
+def test_the_corollaries_of_theorem_1():
+    bound = theorem1(C, regret=7.0).bound
+    assert minimum_over_iterates(C, regret=7.0).bound == bound
+    root = sqrt_regret(C, C_A=7.0 / 20)
+    assert (root.bound, root.label) == (pytest.approx(bound), "a-priori")
+    exact = exact_oracle(2.0, 8.0, 400, regret=7.0)
+    assert exact.bound == pytest.approx(bound - 101 * 0.5 * 4 / 20)
+    names = {theorem1(C, 0.0).name, minimum_over_iterates(C, 0.0).name, root.name, exact.name}
+    assert len(names) == 4
+
+
+def test_details_are_passed_on():
+    details = {"measured": 1.0, "interval": (0.0, 2.0), "replications": 4, "note": "here"}
+    c2 = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=1000)
+    for certificate in (
+        theorem1(C, 1.0, label="a-priori", **details),
+        theorem1_sharp(C, 1.0, label="a-priori", **details),
+        minimum_over_iterates(C, 1.0, label="a-priori", **details),
+        sqrt_regret(C, 1.0, **details),
+        exact_oracle(1.0, 1.0, 10, 1.0, label="a-priori", **details),
+        theorem2(c2, 1.0, label="a-priori", **details),
+        theorem2_tuned(c2, 1.0, label="a-priori", **details),
+    ):
+        assert {name: getattr(certificate, name) for name in details} == details
+        assert certificate.label == "a-priori"
+
+
+@pytest.mark.parametrize(
+    ("regret", "stderr", "words"),
+    [
+        (-1.0, 0.0, "outperforms the identity on the induced losses."),
+        (0.0, 0.0, "Regret 0: the identity-preconditioned baseline."),
+        (1.0, 0.0, "pays an adaptation cost."),
+        (-1.0, 0.4, "outperforms"),
+        (-1.0, 0.6, "not told from 0"),
+        (0.0, 0.1, "not told from 0"),
+        (1.0, 0.5, "not told from 0"),
+        (1.0, 0.49, "(standard error 0.49): the learned preconditioner pays"),
+    ],
+)
+def test_reading(regret, stderr, words):
+    assert words in reading(regret, stderr)
+    assert reading(regret) == reading(regret, 0.0)
+
+
+def test_student_quantile():
+    stats = pytest.importorskip("scipy.stats")
+    for df in (1, 2, 3, 4, 5, 7, 30, 127, 1000):
+        for confidence in (0.1, 0.5, 0.95, 0.975, 0.999):
+            assert student_quantile(confidence, df) == pytest.approx(stats.t.ppf((1 + confidence) / 2, df), rel=1e-9)
+
+
+def test_mean_interval():
+    """Mean 2, variance 10/3, four values: 2 +- 3.1824 sqrt(10/3) / 2."""
+    assert mean_interval([0.0, 1.0, 3.0, 4.0]) == mean_interval([0.0, 1.0, 3.0, 4.0], 0.95)
+    low, high = mean_interval([0.0, 1.0, 3.0, 4.0])
+    assert (low + high) / 2 == pytest.approx(2.0)
+    assert (high - low) / 2 == pytest.approx(3.182446 * math.sqrt(10 / 3) / 2)
+
+
+def test_tight_by_hand():
+    """a (2 - a) = 0.64, W = 4096: A = 1 + 0.16 + 0.16 V_T, B = 0.36/0.64 * 0.16 = 0.09; V_T = 4 makes A + B 1.89."""
+    error = (math.sqrt(1.89) + 0.3) ** 2 / 0.64
+    assert tracker_error_best(0.4, 1.0, 4096.0, 4.0) == pytest.approx(error)
+    theta = 0.3 / (0.3 + math.sqrt(1.89))
+    assert tracker_error_at(theta * 0.64 / 0.36, 0.4, 1.0, 4096.0, 4.0) == pytest.approx(error)
+    certificate = tight(C, Q=[10.0, 14.0], N=[5.0, 7.0], W=[4000.0, 4192.0], first=1.0, V_T=4.0)
+    assert certificate.bound == pytest.approx((24 - 6 + error) / 400)
+    by_regret = tight_regret(C, [1.0, 3.0], [5.0, 7.0], [4000.0, 4192.0], [0.5, 0.7], first=1.0, V_T=4.0)
+    assert by_regret.bound == pytest.approx((2 * 0.6 * 1280 + 2 * 4 * 2 + 0.4 / 64 * 4096 - 6 + error) / 400)
+
+
+def test_tight_defaults():
+    given = tight(C, [1.0], [2.0], [3.0], first=2 * 2.0 * 8.0, V_T=0.25 * 400, rounds=400)
+    assert tight(C, [1.0], [2.0], [3.0]).terms == pytest.approx(given.terms)
+    part = tight(C, [1.0], [2.0], [3.0], first=1.0, rounds=100)
+    assert part.terms["noise"] == pytest.approx(tracker_error_parts(0.4, 1.0, 3.0, 25.0)["noise"] / 100)
+    assert part.terms["tracker"] == -0.02
+    ranged = tight_regret(C, [1.0], [2.0], [3.0])
+    assert ranged.terms["decrease"] == pytest.approx(2 * C.M / C.eta / 400)
+
+
+def test_labels_of_the_tight_certificate():
+    one, two = tight(C, [1.0], [2.0], [3.0]), tight(C, [1.0, 1.0], [2.0, 2.0], [3.0, 3.0])
+    assert (one.label, one.interval, one.replications) == ("plug-in", None, 1)
+    assert (two.label, two.replications) == ("a-posteriori", 2)
+    assert two.interval == pytest.approx((two.bound, two.bound))
+    assert one.bound == pytest.approx(two.bound)
+
+
+def test_the_intervals_close_on_the_bound_and_open_by_the_spread():
+    """Equal replications: a point. Replications that differ in one sum: that sum's Student interval, at 97.5%."""
+    same = tight_regret(C, [1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [0.5, 0.5])
+    assert same.interval == pytest.approx((same.bound, same.bound))
+    half = student_quantile(0.975, 1) / 2  # of the mean of 0 and 1
+    for sums, factor in (
+        (dict(Q=[0.0, 1.0], N=[2.0, 2.0]), 2),
+        (dict(Q=[1.0, 1.0], N=[0.0, 1.0]), 1),
+        (dict(regret=[0.0, 1.0], N=[2.0, 2.0], decrease=[0.5, 0.5]), 2 * 4),
+        (dict(regret=[1.0, 1.0], N=[0.0, 1.0], decrease=[0.5, 0.5]), 1),
+        (dict(regret=[1.0, 1.0], N=[2.0, 2.0], decrease=[0.0, 1.0]), 2 * 1280),
+    ):
+        certificate = (tight if "Q" in sums else tight_regret)(C, **sums, W=[3.0, 3.0])
+        low, high = certificate.interval
+        assert (low + high) / 2 == pytest.approx(certificate.bound)
+        assert (high - low) / 2 == pytest.approx(factor * half / 400)
+
+
+def test_no_movement_and_no_noise():
+    assert tracker_error_parts(0.5, 0.0, 0.0, 0.0) == {"start": 0.0, "drift": 0.0, "noise": 0.0}
+
+
+@pytest.mark.parametrize("n", [2, 8])
+@pytest.mark.parametrize(("scale", "least", "most"), [(1e-3, 0.93, 0.97), (1.0, 0.97, 1.0)])
+def test_the_interval_covers_the_bound_of_the_expectations(n, scale, least, most):
+    """Asked for 90%, Gaussian sums are covered in 95% of 600 tries if W hardly matters, in more if it does."""
+    rng = np.random.default_rng(0)
+    mean = np.array([20.0, 10.0, 2e5 * scale])
+    mixing = np.array([[4.0, 1.0, 0.0], [0.0, 3.0, 4e4 * scale], [2.0, 0.0, 2e4 * scale]])
+    sums = mean + rng.normal(size=(600, n, 3)) @ mixing
+    exact = tight(C, *([float(v)] for v in mean), first=1.0, V_T=4.0).bound
+    intervals = [tight(C, *run.T, first=1.0, V_T=4.0, confidence=0.9).interval for run in sums]
+    assert least < sum(low <= exact <= high for low, high in intervals) / 600 <= most
+
+
+def test_replications_are_averaged_before_the_error_is_bounded():
+    """The bound is concave in W: the mean of plug-in bounds would be smaller than the bound of the means."""
+    sums = dict(Q=[1.0, 1.0], N=[1.0, 1.0])
+    both = tight(C, **sums, W=[0.0, 8e5], first=1.0).bound
+    alone = [tight(C, [1.0], [1.0], [w], first=1.0).bound for w in (0.0, 8e5)]
+    assert both > 1.01 * sum(alone) / 2
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: Certificate("name", "certain", {}),
+            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in'; got 'certain'.",
+        ),
+        (
+            lambda: Certificate("name", "a-priori", {"noise": math.nan}),
+            "`terms['noise']` must be a number or infinity; got nan.",
+        ),
+        (
+            lambda: Certificate("name", "a-priori", {}, interval=(2.0, 1.0)),
+            "`interval` must be (low, high) with low <= high; got (2.0, 1.0).",
+        ),
+        (lambda: Certificate("name", "a-priori", {}, replications=0), "`replications` must be at least 1; got 0."),
+        (lambda: theorem1(C, math.nan), "`regret` must be finite; got nan."),
+        (
+            lambda: theorem1(C, 1.0, label="sure"),
+            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in'; got 'sure'.",
+        ),
+        (lambda: theorem1_sharp(C, 1.0, V_T=-1.0), "`V_T` must be finite and nonnegative; got -1.0."),
+        (lambda: theorem1_sharp(C, 1.0, kappa=50.0), "`kappa` must be less than 6080/129; got 50.0."),
+        (lambda: sqrt_regret(C, -1.0), "`C_A` must be finite and nonnegative; got -1.0."),
+        (lambda: exact_oracle(1.0, 1.0, 0, 0.0), "`T` must be at least 1; got 0."),
+        (lambda: young(0.0, 1.0, 1.0), "`a` must be finite and positive; got 0.0."),
+        (lambda: young(Fraction(3, 2), 1, 1), "`a` must lie in (0, 1]; got 3/2."),
+        (lambda: tracker_error(1.0, 2.0, 1.0, 1.0), "`a` must lie in (0, 1]; got 2.0."),
+        (lambda: projection([1.0], [1.0, 2.0]), "`z` and `y` must have the same length; got 1 and 2."),
+        (lambda: law_of_tau(0.5, 0, 4), "`t` must lie in 1..T with T = 4; got 0."),
+        (lambda: law_of_tau(0.5, 1, 0), "`T` must be at least 1; got 0."),
+        (lambda: output_weight(0.5, 2, 3), "`s` must lie in 1..t with t = 2; got 3."),
+        (
+            lambda: output_gradient(-1.0, 0.5, 0.0, 1.0, 5),
+            "`mean_tracker_norm` must be finite and nonnegative; got -1.0.",
+        ),
+        (lambda: localization(0.5, -1.0), "`eta` must be finite and nonnegative; got -1.0."),
+        (lambda: witness(1.0, 0.5, 0.0, 1.0, 5, -1.0, 1.0), "`lam` must be finite and nonnegative; got -1.0."),
+        (
+            lambda: tracker_error_at(1.0, 0.1, 1.0, 1.0, 1.0),
+            "`l` must be less than 1/(1 - a)^2 - 1 for a = 0.1; got 1.0.",
+        ),
+        (lambda: tight(C, [], [], []), "`Q` must hold at least 1 replication; got 0."),
+        (lambda: tight(C, [1.0], [1.0], [math.inf]), "`W` must be finite; got inf."),
+        (
+            lambda: tight(C, [1.0], [1.0], [1.0], confidence=95),
+            "`confidence` must lie strictly between 0 and 1; got 95.",
+        ),
+        (lambda: tight(C, [1.0], [1.0], [1.0], rounds=0), "`T` must be at least 1; got 0."),
+        (
+            lambda: tight(C, [1.0], [1.0, 2.0], [1.0]),
+            "All sums must hold the same number of replications; got `Q` 1, `N` 2, `W` 1.",
+        ),
+        (lambda: mean_interval([1.0]), "`values` must hold at least 2 replications for an interval; got 1."),
+        (lambda: student_quantile(0.9, 0), "`df` must be at least 1; got 0."),
+    ],
+)
+def test_errors_are_sentences(call, sentence):
+    with pytest.raises(ValueError) as error:
+        call()
+    assert str(error.value) == sentence
+
+
+def test_wrong_types():
+    with pytest.raises(TypeError, match=r"`regret` must be a number; got '1'\."):
+        theorem1(C, "1")
+    with pytest.raises(TypeError, match=r"`Q` must hold one number a replication; got 1\.0\."):
+        tight(C, 1.0, [1.0], [1.0])
+
+
+def test_theorem_2_tuned_wants_tuned_constants():
+    c = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=1000, a=0.25)
+    with pytest.raises(ValueError, match=r"must have the tuned `a`, `eta` and `rho` of Theorem 2; got a=0\.25, "):
+        theorem2_tuned(c, 0.0)
+    assert theorem2(c, 0.0).bound > 0
