@@ -1,4 +1,4 @@
-"""The lemmas behind Theorem 1 and the tight certificate, on literal runs of Algorithm 1 that come close to them."""
+"""The lemmas about Algorithm 1 and the tight certificates, on literal runs of Algorithm 1 that come close to them."""
 
 import functools
 import math
@@ -10,20 +10,14 @@ import pytest
 from o2nc.certificates import (
     comparator,
     descent_lower_bound,
-    gradient_bound,
-    gradient_bound_sharp,
     hedge_constant,
     minimum_over_iterates,
-    projection,
-    smoothness,
     theorem1,
     theorem1_sharp,
     tight,
     tight_regret,
     tracker_error,
-    tracker_error_at,
     tracker_error_best,
-    young,
 )
 from o2nc.constants import Smooth
 
@@ -199,19 +193,6 @@ def test_the_drift_of_the_best_tracker_bound_is_tight(name, least):
     assert E.E_tr > 1.5 * tracker_error_best(c.a, E.first, E.W / 2, 0.0)
 
 
-@pytest.mark.parametrize("a", [0.01, 0.2, 0.9, 1.0])
-@pytest.mark.parametrize(
-    ("first", "W", "V_T"), [(1.0, 4096.0, 1.0), (0.0, 1e5, 0.0), (3.0, 1.0, 50.0), (1.0, 0.0, 0.0)]
-)
-def test_the_best_weight_is_the_best_of_a_fine_grid(a, first, W, V_T):
-    most = 1 / (1 - a) ** 2 - 1 if a < 1 else 1e9
-    grid = [most * k / 4000 for k in range(1, 4000)]
-    best = tracker_error_best(a, first, W, V_T)
-    on_grid = min(tracker_error_at(l, a, first, W, V_T) for l in grid)
-    assert best <= on_grid * (1 + 1e-12)
-    assert on_grid == pytest.approx(best, rel=1e-3)
-
-
 @pytest.mark.parametrize(
     ("name", "least"),
     [
@@ -269,50 +250,3 @@ def test_regret_of_hedge_inside_algorithm_1():
     assert run.regret.min() > 0
     _, run = scenario("eight axes, I")
     assert not run.regret.any()
-
-
-def test_smoothness_holds_and_is_an_equality_where_the_curvature_is_beta():
-    rng = np.random.default_rng(0)
-    for objective in (cosine, wave):
-        x, y = rng.uniform(-6, 6, (2, 1000, 1))
-        (f_x, g), (f_y, _) = objective(x), objective(y)
-        for row in zip(f_x, inner(g, y - x), inner(y - x, y - x), f_y, strict=True):
-            value, slope, square, other = map(float, row)
-            assert other <= smoothness(value, slope, 1.0, square) + 1e-12
-    assert smoothness(0.5, -1.5, 1.0, 2.25) == pytest.approx(0.125)  # the wave from 1 to -1/2: (1/2)^2 / 2
-    assert wave(np.array([[-0.5]]))[0][0] == 0.125
-
-
-def test_the_gradient_bound_is_loose_by_the_root_of_two():
-    """The wave has the steepest gradient that its range allows, sqrt(M beta): 71% of the paper's bound."""
-    x = np.linspace(-4, 4, 4001)[:, None]
-    f, g = wave(x)
-    assert f.max() - f.min() == pytest.approx(1.0)
-    assert np.abs(g).max() / gradient_bound(1.0, 1.0) == pytest.approx(0.5**0.5)
-    assert np.abs(g).max() / gradient_bound_sharp(1.0, 1.0) == pytest.approx(1.0)
-    assert np.abs(cosine(x)[1]).max() <= gradient_bound_sharp(2.0, 1.0)
-
-
-def test_projection_onto_the_ball():
-    """An equality inside, 99.9% for a point just outside, seen from afar."""
-    rng = np.random.default_rng(0)
-    onto = lambda z: z / max(1.0, float(np.linalg.norm(z)))
-    for _ in range(500):
-        z, y = rng.normal(size=(2, 3)) * 2
-        y = onto(y)
-        assert np.linalg.norm(onto(z) - y) <= projection(z, y) + 1e-12
-    assert np.linalg.norm(onto(0.9 * y) - y) == projection(0.9 * y, y)
-    z, y = np.array([1.001, 0.0]), np.array([-1.0, 0.0])
-    assert 0.999 < np.linalg.norm(onto(z) - y) / projection(z, y) < 1
-
-
-def test_young_on_vectors():
-    rng = np.random.default_rng(0)
-    for a in (0.001, 0.1, 0.5, 1.0):
-        for scale in (a / 4, a, 4 * a):
-            e, delta = rng.normal(size=(2, 4)) * [[1.0], [scale]]
-            square = lambda v: float(v @ v)
-            assert square((1 - a) * e - delta) <= young(a, square(e), square(delta))
-    e = np.array([3.0, 4.0])
-    delta = -0.001 / 4 * e
-    assert 0.998 < square((1 - 0.001) * e - delta) / young(0.001, square(e), square(delta)) <= 1
