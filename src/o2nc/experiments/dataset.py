@@ -51,7 +51,7 @@ def dataset(records: Records, found: dict[str, Any]) -> Any:
                 values = value(runs[method])
                 if values is not None:
                     array[i, j] = values
-        variables[name] = (("objective", "method", *dims), array, {"long_name": what})
+        variables[name] = (("objective", "algorithm", *dims), array, {"long_name": what})
 
     for metric in METRICS:
         words = LONG_NAMES[metric]
@@ -65,7 +65,7 @@ def dataset(records: Records, found: dict[str, Any]) -> Any:
         variables,
         coords={
             "objective": list(records),
-            "method": methods,
+            "algorithm": methods,  # not "method", which is an argument of xarray's sel
             "iteration": np.arange(1, T + 1),
             "checkpoint": first.checkpoints,
             "replication": first.replications,

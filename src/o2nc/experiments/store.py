@@ -158,11 +158,11 @@ class Store:
         """The records of a finished cell by method; a file that is damaged or of other settings is a `StoreError`."""
         path = self.path(cell)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = {key: archive[key] for key in archive.files}
             header = str(arrays.pop("header"))
             records = {name: _record(name, arrays) for name in cell.methods}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
             raise StoreError(
                 f"{path} is damaged or was not written by `o2nc reproduce`; delete it to compute it again."
             ) from error
