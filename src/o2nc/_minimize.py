@@ -16,7 +16,7 @@ from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SmoothConversion
 from .oracles.base import Oracle
 from .progress import progress
-from .vectors import Blocks, Vector, check_vector, leaf, where, zero_scalar, zeros_like
+from .vectors import Blocks, Vector, check_vector, inner, leaf, where, zero_scalar, zeros_like
 
 Gradient = Callable[[Vector, np.random.Generator], Vector]
 
@@ -65,7 +65,7 @@ class Result:
     regret: Any  # sum of L_t(U_t) - L_t(I), one number a replication
     certificate: Certificate  # the theorem with the measured regret
     a_priori: Certificate | None  # the theorem with the regret bound that the oracle states, if it states one
-    tight: Certificate | None  # the tight certificate from the sums of the run (Algorithm 1)
+    tight: Certificate | None  # the tight certificate from the sums of the run and its first sample (Algorithm 1)
     clipped: float  # the share of rounds in which the tracker's projection was active: large means wrong constants
     trajectory: list[Vector] | None  # the points where samples were taken, if recorded
     state: Any  # the state of the conversion after the last round
@@ -147,6 +147,8 @@ def minimize(
     for t in progress(range(1, constants.T + 1), show_progress):
         s = gradient(x, rng)
         _check_sample(s, x, t, state)
+        if t == 1:
+            first = _floats(inner(s, s))  # E|s_1|^2 >= |grad f(x_1)|^2
         if trajectory is not None:
             trajectory.append(x)
         drawn = where(chosen == t, x, drawn)
@@ -163,7 +165,13 @@ def minimize(
         certificate=_measured(constants, state.regret),
         a_priori=_stated(constants, oracle, x1),
         tight=(
-            tight(constants, Q=_floats(state.Q), N=_floats(state.N), W=_floats(state.W))
+            tight(
+                constants,
+                Q=_floats(state.Q),
+                N=_floats(state.N),
+                W=_floats(state.W),
+                first=min(sum(first) / len(first), constants.G0**2),
+            )
             if isinstance(constants, Smooth)
             else None
         ),
