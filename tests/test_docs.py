@@ -31,18 +31,20 @@ STATES = {name for name in PUBLIC if name.endswith("State")}  # explained by the
 
 def resolve(path):
     """The object at a dotted path: the longest module that imports, then attributes; fields of dataclasses count."""
-    parts = path.split(".")
-    found = importlib.import_module(parts[0])
-    for i, name in enumerate(parts[1:], start=2):
-        if hasattr(found, name):
-            found = getattr(found, name)
-        elif dataclasses.is_dataclass(found) and name in {field.name for field in dataclasses.fields(found)}:
+    parts, found = path.split("."), None
+    for i in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:i]))
+        except ModuleNotFoundError:
+            continue
+        break
+    for j in range(i, len(parts)):
+        if hasattr(found, parts[j]):
+            found = getattr(found, parts[j])
+        elif dataclasses.is_dataclass(found) and parts[j] in {field.name for field in dataclasses.fields(found)}:
             found = None  # a field without a default: it exists, and nothing is inside it
         else:
-            try:
-                found = importlib.import_module(".".join(parts[:i]))
-            except ModuleNotFoundError:
-                raise AttributeError(f"`{path}` names nothing: {name!r} is not in {'.'.join(parts[: i - 1])}") from None
+            raise AttributeError(f"`{path}` names nothing: {parts[j]!r} is not in {'.'.join(parts[:j])}")
     return found
 
 
