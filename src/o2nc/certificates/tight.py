@@ -62,8 +62,8 @@ def tight(
       bound, interval  [0.00524005, 0.0818651]
       replications     2
     """
-    T, first, V_T = _known(constants, rounds, first, V_T)
-    Q, N, W = _sums(Q=Q, N=N, W=W)
+    T, first, V_T = known(constants, rounds, first, V_T)
+    Q, N, W = same_length(Q=Q, N=N, W=W)
     error = tracker_error_parts(constants.a, first, fmean(W), V_T)
     sums = {"alignment": 2 * fmean(Q), "tracker": -fmean(N)} | error
     linear = [2 * q - n for q, n in zip(Q, N, strict=True)]
@@ -73,7 +73,7 @@ def tight(
         "plug-in" if len(Q) == 1 else "a-posteriori",
         {name: value / T for name, value in sums.items()},
         measured=measured,
-        interval=_interval(linear, W, rest, confidence, T),
+        interval=per_round_interval(linear, W, rest, confidence, T),
         replications=len(Q),
     )
 
@@ -126,10 +126,10 @@ def tight_regret(
       bound         0.652133
       replications  1
     """
-    T, first, V_T = _known(constants, rounds, first, V_T)
+    T, first, V_T = known(constants, rounds, first, V_T)
     regret = replicated("regret", regret)
     decrease = [constants.M] * len(regret) if decrease is None else decrease
-    regret, N, W, decrease = _sums(regret=regret, N=N, W=W, decrease=decrease)
+    regret, N, W, decrease = same_length(regret=regret, N=N, W=W, decrease=decrease)
     G, _, a, eta = constants.values
     error = tracker_error_parts(a, first, fmean(W), V_T)
     sums = {
@@ -145,18 +145,20 @@ def tight_regret(
         "plug-in" if len(regret) == 1 else "a-posteriori",
         {name: value / T for name, value in sums.items()},
         measured=measured,
-        interval=_interval(linear, W, rest, confidence, T),
+        interval=per_round_interval(linear, W, rest, confidence, T),
         replications=len(regret),
     )
 
 
-def _known(constants: Smooth, rounds: int | None, first: float | None, V_T: float | None) -> tuple[int, float, float]:
+def known(constants: Smooth, rounds: int | None, first: float | None, V_T: float | None) -> tuple[int, float, float]:
+    """The number of rounds, and the a-priori bounds of what was not measured."""
     T = constants.T if rounds is None else rounds
     check_horizon(T)
     return T, constants.G0**2 if first is None else first, constants.sigma**2 * T if V_T is None else V_T
 
 
-def _sums(**sums: Iterable[float]) -> list[list[float]]:
+def same_length(**sums: Iterable[float]) -> list[list[float]]:
+    """The sums as lists of one length, one number a replication."""
     lists = {name: replicated(name, values) for name, values in sums.items()}
     if len({len(values) for values in lists.values()}) > 1:
         lengths = ", ".join(f"`{name}` {len(values)}" for name, values in lists.items())
@@ -164,9 +166,10 @@ def _sums(**sums: Iterable[float]) -> list[list[float]]:
     return list(lists.values())
 
 
-def _interval(
+def per_round_interval(
     linear: list[float], W: list[float], rest: Callable[[float], float], confidence: float, T: int
 ) -> tuple[float, float] | None:
+    """The interval of a bound that is linear in one mean and grows with the other; None for one run."""
     check_confidence(confidence)
     if len(W) == 1:
         return None
