@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from . import _xp
 from ._xp import Array
-from .vectors import Blocks, Vector, apply, join, split
+from .vectors import Blocks, Vector, apply, join, leaf, split
 
 Self = TypeVar("Self")
 
@@ -199,7 +199,7 @@ class Mixture:
                 raise ValueError(f"`Mixture(weights=...)` must be nonnegative and sum to 1; got {w}.")
 
     def __matmul__(self, v: Vector) -> Vector:
-        w = self.weights
+        w = _xp.like(self.weights, leaf(v))
         first, *rest = (act(U, v) * w[..., k : k + 1] for k, U in enumerate(self.operators))
         return sum(rest, start=first)
 
