@@ -1,0 +1,74 @@
+"""The regret bounds as the docstrings of the oracles state them, written out in NumPy from a record of gradients.
+
+Each returns its terms as a list, to be added; ``u`` are the comparators, of shape (runs, k).
+"""
+
+import math
+
+import numpy as np
+
+
+def squares(record):
+    """sum_t |g_t|^2."""
+    return np.sum(record.g**2, axis=(0, 2))
+
+
+def peaks(record):
+    """|g_t|_inf^2, of shape (T, runs)."""
+    return np.max(np.abs(record.g), axis=-1) ** 2
+
+
+def kullback_leibler(u, v):
+    return np.sum(u * np.log(np.where(u > 0, u / v, 1.0)) - u + v, axis=-1)
+
+
+def euclidean(record, u, eta):
+    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta), eta / 2 * squares(record)]
+
+
+def own_step(record, u, D):
+    return [D * np.sqrt(2 * squares(record))]
+
+
+def entropic_hull(record, u, eta):
+    return [kullback_leibler(u, record.u[0]) / eta, eta / 2 * peaks(record).sum(axis=0)]
+
+
+def entropic_box(record, u, eta, high):
+    return [kullback_leibler(u, record.u[0]) / eta, eta / 2 * high * squares(record)]
+
+
+def entropic_box_small_steps(record, u, eta):
+    return [kullback_leibler(u, record.u[0]) / eta, (math.e - 2) * eta * np.sum(record.u * record.g**2, axis=(0, 2))]
+
+
+def log_inverse(prior, u):
+    """log(1 / pi_j) for comparators u that are vertices e_j."""
+    return np.log(1 / np.asarray(prior))[np.argmax(u, axis=-1)]
+
+
+def hedge(record, u, prior, gamma):
+    """A constant rate, or the rates of the rounds."""
+    gamma = np.broadcast_to(gamma, (len(record.g),))
+    return [log_inverse(prior, u) / gamma[-1], 0.5 * gamma @ peaks(record)]
+
+
+def self_tuned(record, u, prior, gamma0):
+    l, E, peak = math.log(1 / min(prior)), peaks(record).sum(axis=0), peaks(record).max(axis=0)
+    root = np.sqrt(1 + E)
+    return [
+        log_inverse(prior, u) * root / (gamma0 * math.sqrt(2 * l)),
+        gamma0 * math.sqrt(l / 2) * (2 * (root - 1) + peak * (1 - 1 / root)),
+    ]
+
+
+def adagrad(record, u, D, eta, floor=1.0):
+    total = floor * np.sum(np.sqrt(np.sum(record.g**2, axis=0)), axis=-1)
+    return [D**2 / (2 * eta) * total, eta * total]
+
+
+def full_adagrad(record, u, D, eta):
+    V = np.einsum("tri,trj->rij", record.g, record.g)
+    w = np.clip(np.linalg.eigvalsh(V), 0, None)
+    trace = np.sum(np.sqrt(w), axis=-1) + 1e-3 * w.shape[-1] * np.sqrt(np.sum(w, axis=-1))
+    return [D**2 / (2 * eta) * trace, eta * trace]
