@@ -1,7 +1,9 @@
 """Where the cells are computed: processes of this machine, or a Dask or Ray cluster, all through joblib."""
 
 import contextlib
+import importlib
 import importlib.util
+import logging
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -44,20 +46,16 @@ def compute(
         raise EngineError(f"`jobs` must be at least 1; got {jobs}.")
     if address is not None and engine == "joblib":
         raise EngineError("`address` needs `engine` dask or ray.")
-    jobs = jobs or os.cpu_count() or 1
-    if engine == "joblib" and (min(jobs, len(cells)) == 1):
+    if not cells:
+        return
+    if engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count()):
         for cell in cells:
             store.write(cell, run(cell))
             done(cell)
         return
-    import joblib
-
-    with _backend(engine, address, jobs):
-        results: Any = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-            joblib.delayed(_numbered)(i, cell) for i, cell in enumerate(cells)
-        )
+    with _backend(engine, address, jobs or os.cpu_count() or 1):
         try:
-            for i, records in results:
+            for i, records in _results(cells, jobs or -1, in_waves=engine == "ray"):
                 store.write(cells[i], records)
                 done(cells[i])
         except (StoreError, KeyboardInterrupt):
@@ -68,6 +66,19 @@ def compute(
                 f"A worker failed ({type(error).__name__}: {reason}); finished cells are kept, start again with the "
                 "same --out."
             ) from error
+
+
+def _results(cells: list[Cell], jobs: int, in_waves: bool) -> Iterator[tuple[int, Any]]:
+    """The cells' numbers and records in the order in which they are finished, or wave by wave (Ray's back end)."""
+    import joblib
+
+    tasks = [joblib.delayed(_numbered)(i, cell) for i, cell in enumerate(cells)]
+    if not in_waves:
+        yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+        return
+    wave = joblib.effective_n_jobs(jobs)
+    for start in range(0, len(tasks), wave):
+        yield from joblib.Parallel(n_jobs=jobs, batch_size=1)(tasks[start : start + wave])
 
 
 def processes(tasks: list[Any], jobs: int | None) -> Iterator[Any]:
@@ -109,14 +120,12 @@ def _backend(engine: str, address: str | None, jobs: int) -> Iterator[None]:
 @contextlib.contextmanager
 def _dask(address: str | None, jobs: int) -> Iterator[None]:
     import joblib
-    from distributed import Client, LocalCluster
 
+    distributed = importlib.import_module("distributed")
     with contextlib.ExitStack() as stack:
-        if address is None:
-            address = stack.enter_context(
-                LocalCluster(n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
-            )
-        stack.enter_context(Client(address, timeout="10s"))
+        local = {"n_workers": jobs, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+        cluster = address or stack.enter_context(distributed.LocalCluster(**local))
+        stack.enter_context(distributed.Client(cluster, timeout="10s"))
         stack.enter_context(joblib.parallel_config("dask"))
         yield
 
@@ -124,13 +133,12 @@ def _dask(address: str | None, jobs: int) -> Iterator[None]:
 @contextlib.contextmanager
 def _ray(address: str | None, jobs: int) -> Iterator[None]:
     import joblib
-    import ray
-    from ray.util.joblib import register_ray
 
-    local: dict[str, Any] = {"num_cpus": jobs, "include_dashboard": False} if address is None else {}
-    ray.init(address=address, log_to_driver=False, logging_level="error", **local)
+    ray = importlib.import_module("ray")
+    local = {"num_cpus": jobs, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))
     try:
-        register_ray()
+        importlib.import_module("ray.util.joblib").register_ray()
         with joblib.parallel_config("ray"):
             yield
     finally:

@@ -19,7 +19,8 @@ from .objectives import Objective, objective
 from .paper import ITERATIONS
 from .record import Floats, Record, moments
 
-BLOCK = 50  # rounds whose noise is drawn at once; it divides 3000 and 20000, so that JAX compiles one length
+BLOCK = 50  # rounds played at once; it divides 3000 and 20000, so that JAX compiles one length
+DRAWS = 8  # blocks whose signs are drawn at once: one byte a sign, and setting up a stream costs as much as a block
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,10 @@ def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK
         runs = [_Run(f, one, like, cell.iterations, len(replications)) for one in methods]
         squares = np.zeros(len(replications))
         for t in range(0, cell.iterations, block):
-            epsilon = signs(cell.seed, f.name, replications, t, min(block, cell.iterations - t), f.d)
-            noise = f.noise(backends.array(epsilon, like))
+            drawn = t % (DRAWS * block)
+            if drawn == 0:
+                epsilon = signs(cell.seed, f.name, replications, t, min(DRAWS * block, cell.iterations - t), f.d)
+            noise = f.noise(backends.array(epsilon[drawn : drawn + block], like))
             squares += numbers(inner(noise, noise)).sum(axis=0)
             for one in runs:
                 one.play(t, noise)
