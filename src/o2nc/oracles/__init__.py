@@ -13,6 +13,7 @@ from .mirrors import Entropic, Euclidean
 from .ogd import OGD
 from .omd import OMD
 from .short_memory import ShortMemoryHedge
+from .squint import Squint
 
 __all__ = [
     "FTRL",
@@ -29,4 +30,5 @@ __all__ = [
     "Hedge",
     "Oracle",
     "ShortMemoryHedge",
+    "Squint",
 ]
