@@ -32,8 +32,8 @@ class Squint(OverExperts):
     $S\,[\log(n/\pi_k)/\eta_i+\eta_iV_{T,k}]$, so about $2.13\,S\sqrt{V_{T,k}\log(n/\pi_k)}$ for the best i. For a set
     of experts of prior mass $\pi$ the same holds with $\log(n/\pi)$ for their average regret.
 
-    Proof: $e^{x-x^2}\le1+x$ for $x\ge-\frac12$, so the potential $\frac1n\sum_{k,i}\pi_ke^{\eta_iR_k-\eta_i^2V_k}$ grows
-    by at most $\frac1n\sum_{k,i}\pi_k\eta_ie^{\eta_iR_k-\eta_i^2V_k}r_{t,k}$, which is a multiple of
+    Proof: $e^{x-x^2}\le1+x$ for $x\ge-\frac12$, so the potential $\frac1n\sum_{k,i}\pi_ke^{\eta_iR_k-\eta_i^2V_k}$
+    grows by at most $\frac1n\sum_{k,i}\pi_k\eta_ie^{\eta_iR_k-\eta_i^2V_k}r_{t,k}$, which is a multiple of
     $\sum_kw_{t,k}r_{t,k}=0$. It stays at most 1, and so does each of its terms.
 
     Args:
