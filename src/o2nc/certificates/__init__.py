@@ -48,7 +48,7 @@ from .smooth_lemmas import (
     young,
 )
 from .student import mean_interval, student_quantile
-from .tight import tight, tight_regret
+from .tight_certificate import tight, tight_regret
 from .tight_tracker import tracker_error_at, tracker_error_best, tracker_error_parts
 
 __all__ = [

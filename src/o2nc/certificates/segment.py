@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from ..constants import Smooth
 from .arguments import check_finite, check_rate, check_size
 from .certificate import Certificate, Details
-from .tight import known, per_round_interval, same_length
+from .tight_certificate import known, per_round_interval, same_length
 
 
 def segment_moments(r: float | None) -> tuple[Any, Any, Any]:
@@ -39,8 +39,9 @@ def segment_factors(r: float | None = 1, kappa: float = 0) -> tuple[float, float
     $$\frac{8167\cdot4096+20480(64+k)}D,\quad\frac{8167\cdot64}D,\quad\frac{10240(64+k)}D,\qquad
       D=8167(48-k)-25(64+k).$$
 
-    For k = 1 they are 91.00, 1.3675 and 1.741, below the paper's 97, 8192/5951 and 101 - 97: so Theorem 1 holds word
-    for word at the start, at the end and for uniform r. The proof, step by step, is in the theory pages.
+    For k = 1 they are 91.00, 1.3675 and 1.741, below the paper's 97, 8192/5951 and 101 - 97. And the tracking error
+    implies that of Lemma 6, so Theorem 1 holds word for word at the start, at the end and for uniform r. The proof,
+    step by step, is in the theory pages.
 
     Reference: Theorem 1, for other points of the segment.
 
