@@ -160,7 +160,7 @@ def test_a_wrong_sample_is_a_sentence(gradient, sentence):
 @pytest.mark.parametrize(
     ("kwargs", "sentence"),
     [
-        ({"oracle": None, "constants": SMOOTH}, "`oracle` must have init, play and learn; got NoneType"),
+        ({"oracle": None, "constants": SMOOTH}, "`oracle` must be an oracle, with init, play and learn; got None"),
         ({"oracle": Constant(), "constants": 3}, r"`constants` must be Smooth\(...\) or Nonsmooth\(...\); got int"),
         ({"oracle": Constant(), "constants": SMOOTH, "seed": -1}, "`seed` must be"),
     ],
@@ -186,3 +186,32 @@ def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert list(progress(range(1, 6))) == [1, 2, 3, 4, 5]
     assert sys.stderr.getvalue() == ""
+
+
+def test_the_descent_loss_has_its_own_theorem():
+    mask = Projector.from_mask(np.asarray([True, False, True]))
+    run = lambda kappa: o2nc.minimize(
+        sampler("numpy"), start("numpy", (8,)), oracle=Hedge([Identity(), mask]), constants=SMOOTH, kappa=kappa
+    )
+    linear, descent, steep = run(0.0), run(1.0), run(16.0)
+    assert descent.certificate.terms["range"] == linear.certificate.terms["range"]
+    expected = o2nc.certificates.theorem1_sharp(SMOOTH, float(np.mean(steep.regret)), kappa=16.0)
+    assert steep.certificate.terms == pytest.approx(expected.terms, rel=1e-12)
+    assert steep.certificate.name == expected.name
+    assert steep.a_priori.bound > linear.a_priori.bound
+    with pytest.raises(ValueError, match="`kappa` must be 0 for Nonsmooth"):
+        o2nc.minimize(sampler("numpy"), start("numpy", ()), oracle=Hedge([Identity()]), constants=NONSMOOTH, kappa=1.0)
+
+
+def test_the_energy_bounds_that_of_the_losses():
+    """On a run with the largest gradients and noise that the constants allow, the measured energy comes near."""
+    constants, rng = Smooth(M=2.0, beta=1.0, sigma=3.0, T=50), np.random.default_rng(0)
+    for kappa in (0.0, 30.0):
+        conversion, m = o2nc.SmoothConversion(Constant(), constants, kappa), np.asarray([constants.G0])
+        total = 0.0
+        for _ in range(constants.T):
+            s = m + 3.0 * rng.choice([-1.0, 1.0])
+            p = (np.abs(s) + kappa * constants.beta * constants.eta * np.abs(m)) / constants.G
+            total += float(p[0] * m[0]) ** 2
+        assert conversion.constants.energy(kappa) > 0.8 * total
+        assert total > 0.6 * conversion.constants.energy(kappa)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _xp
-from .certificates import Certificate, mean_interval, theorem1, theorem2, tight
+from .certificates import Certificate, mean_interval, theorem1, theorem1_sharp, theorem2, tight
 from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SmoothConversion
 from .oracles.base import Oracle
@@ -84,6 +84,7 @@ def minimize(
     *,
     oracle: Oracle,
     constants: Smooth | Nonsmooth,
+    kappa: float = 0.0,
     seed: int = 0,
     callback: Callable[[int, Vector, Any], None] | None = None,
     record: bool = False,
@@ -101,6 +102,8 @@ def minimize(
             `Blocks`.
         oracle: the online learner.
         constants: what is known of f; they choose the algorithm.
+        kappa: for smooth f, 0 reveals the paper's linear loss to the oracle, 1 or more the descent loss, which sees the
+            noise.
         seed: of the samples and of the algorithm's own coins.
         callback: called as ``callback(t, x, state)`` after every round.
         record: keep the trajectory (T times the memory).
@@ -129,11 +132,15 @@ def minimize(
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
     batch = () if isinstance(x1, Blocks) else tuple(x1.shape[:-1])
     if isinstance(constants, Smooth):
-        conversion: Any = SmoothConversion(oracle, constants)
+        conversion: Any = SmoothConversion(oracle, constants, kappa)
         state = conversion.init(x1)
         draw_r: Callable[[], Any] = lambda: None
         chosen = _rounds(coins.integers(1, constants.T, endpoint=True, size=(*batch, 1)), x1)
     elif isinstance(constants, Nonsmooth):
+        if kappa != 0:
+            raise ValueError(
+                f"`kappa` must be 0 for Nonsmooth constants: Algorithm 2 has the linear loss; got {kappa}."
+            )
         conversion = NonsmoothConversion(oracle, constants)
         chosen = _rounds(np.vectorize(constants.tau, otypes=[np.int64])(coins.random((*batch, 1))), x1)
         state = conversion.init(x1, tau=chosen)
@@ -162,8 +169,8 @@ def minimize(
         x=drawn if isinstance(constants, Smooth) else state.output,
         last=x,
         regret=state.regret,
-        certificate=_measured(constants, state.regret),
-        a_priori=_stated(constants, oracle, x1),
+        certificate=_measured(constants, kappa, state.regret),
+        a_priori=_stated(constants, kappa, oracle, x1),
         tight=(
             tight(
                 constants,
@@ -210,23 +217,26 @@ def _floats(v: Any) -> list[float]:
     return [float(value) for value in _xp.to_numpy(v).ravel()]
 
 
-def _theorem(constants: Smooth | Nonsmooth, regret: float, **details: Any) -> Certificate:
-    if isinstance(constants, Smooth):
-        return theorem1(constants, regret, **details)
-    return theorem2(constants, regret, **details)
+def _theorem(constants: Smooth | Nonsmooth, kappa: float, regret: float, **details: Any) -> Certificate:
+    if isinstance(constants, Nonsmooth):
+        return theorem2(constants, regret, **details)
+    if kappa > 1:  # up to there the printed constants hold
+        return theorem1_sharp(constants, regret, kappa=kappa, **details)
+    return theorem1(constants, regret, **details)
 
 
-def _measured(constants: Smooth | Nonsmooth, regret: Any) -> Certificate:
+def _measured(constants: Smooth | Nonsmooth, kappa: float, regret: Any) -> Certificate:
     regrets = _floats(regret)
     n, mean = len(regrets), sum(regrets) / len(regrets)
     if n == 1:
         note = "the regret of one run stands for its expectation"
-        return _theorem(constants, mean, label="plug-in", replications=1, note=note)
-    low, high = (_theorem(constants, bound).bound for bound in mean_interval(regrets))
-    return _theorem(constants, mean, label="a-posteriori", replications=n, interval=(low, high))
+        return _theorem(constants, kappa, mean, label="plug-in", replications=1, note=note)
+    low, high = (_theorem(constants, kappa, bound).bound for bound in mean_interval(regrets))
+    return _theorem(constants, kappa, mean, label="a-posteriori", replications=n, interval=(low, high))
 
 
-def _stated(constants: Smooth | Nonsmooth, oracle: Oracle, x1: Vector) -> Certificate | None:
+def _stated(constants: Smooth | Nonsmooth, kappa: float, oracle: Oracle, x1: Vector) -> Certificate | None:
     stated = getattr(oracle, "regret_bound", None)
-    bound = float("inf") if stated is None else stated(x1, constants.energy)
-    return None if bound == float("inf") else _theorem(constants, bound, label="a-priori")
+    energy = constants.energy(kappa) if isinstance(constants, Smooth) else constants.energy()
+    bound = float("inf") if stated is None else stated(x1, energy)
+    return None if bound == float("inf") else _theorem(constants, kappa, bound, label="a-priori")

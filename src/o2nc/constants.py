@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 def check_number(name: str, value: float, *, positive: bool = False) -> None:
@@ -12,6 +12,17 @@ def check_number(name: str, value: float, *, positive: bool = False) -> None:
         raise TypeError(f"`{name}` must be a number; got {value!r}.")
     if not math.isfinite(value) or value < 0 or (positive and value == 0):
         raise ValueError(f"`{name}` must be finite and {'positive' if positive else 'nonnegative'}; got {value}.")
+
+
+def check_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """The values as floats; raise unless they are finite numbers."""
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be a sequence of numbers; got {values!r}.") from error
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"`{name}` must be finite; got {values!r}.")
+    return numbers
 
 
 def check_horizon(T: int) -> None:
@@ -60,6 +71,8 @@ class Smooth:
         check_number("beta", self.beta, positive=True)
         check_number("sigma", self.sigma)
         check_horizon(self.T)
+        for name, value in self.values._asdict().items():
+            check_number(f"{name} of M, beta, sigma and T", value, positive=True)  # beyond the floating numbers
 
     @property
     def values(self) -> SmoothValues:
@@ -68,10 +81,13 @@ class Smooth:
         a = G / max(G, self.sigma * math.sqrt(self.T))
         return SmoothValues(G, math.sqrt(2) * G, a, a / (64 * self.beta))
 
-    @property
-    def energy(self) -> float:
-        r"""A bound on $\sum_tE(\|s_t\|\|m_t\|/G)^2$, namely $T(G_0^2+\sigma^2)G_0^2/G^2$: the scale of the losses."""
-        return 2 * self.T * (self.G0**2 + self.sigma**2)
+    def energy(self, kappa: float = 0.0) -> float:
+        r"""A bound on the energy $\sum_tE(\|p_t\|\|m_t\|)^2$ of the losses, p_t their gradient in v = U m.
+
+        $\|p_t\|\le(\|s_t\|+\frac{\kappa a}{64}G_0)/G$, $E\|s_t\|^2\le G_0^2+\sigma^2$ and $\|m_t\|\le G_0$; the value of
+        a loss at any contraction is at most $\|p_t\|\|m_t\|$.
+        """
+        return 2 * self.T * (math.hypot(self.G0, self.sigma) + kappa * self.a / 64 * self.G0) ** 2
 
     @property
     def G(self) -> float:
@@ -186,7 +202,6 @@ class Nonsmooth:
         """``(L, a, b, eta, rho)``."""
         return NonsmoothValues(self.L, self.a, self.b, self.eta, self.rho)
 
-    @property
     def energy(self) -> float:
         r"""A bound on $\sum_tE(\|s_t\|\|z_t\|)^2$, namely $TB^2$: the scale of the losses."""
         return self.T * self.B**2
@@ -207,6 +222,8 @@ class Nonsmooth:
         >>> [c.tau_cdf(t) for t in (1, 2, 3, 4)]
         [0.125, 0.3125, 0.53125, 1.0]
         """
+        if t < 0:
+            raise ValueError(f"`t` must be a round, at least 0; got {t}.")
         return 1.0 if t >= self.T else (t - self.b * (1 - self.b**t) / self.a) / self.T
 
     def tau(self, u: float) -> int:
@@ -216,4 +233,6 @@ class Nonsmooth:
         >>> [c.tau(u) for u in (0.0, 0.124, 0.126, 0.54, 0.999)]
         [1, 1, 2, 4, 4]
         """
+        if not 0 <= u < 1:
+            raise ValueError(f"`u` must lie in [0, 1); got {u}.")
         return 1 + bisect_right(range(1, self.T), u, key=self.tau_cdf)
