@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from .. import _xp
 from .._xp import Array
-from ..conversions import Conversion
+from ..conversions import SGD, SmoothConversion
 from ..vectors import inner
 from . import backends
 from .backends import numbers
 from .methods import Method, method
 from .noise import signs
 from .objectives import Objective, objective
-from .paper import ITERATIONS
+from .paper import ITERATIONS, T_RUN
 from .record import Floats, Record, moments
+from .side_by_side import SideBySide
 
 BLOCK = 50  # rounds played at once; it divides 3000 and 20000, so that JAX compiles one length
 DRAWS = 8  # blocks whose signs are drawn at once: one byte a sign, and setting up a stream costs as much as a block
@@ -102,7 +103,9 @@ def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK
     """
     replications = range(cell.start, cell.stop)
     with backends.mode(cell.backend, cell.dtype) as like:
-        runs = [_Run(f, one, like, cell.iterations, len(replications)) for one in methods]
+        trackers = [one for one in methods if one.oracle]
+        rest = [one for one in methods if not one.oracle]
+        groups = [_Group(f, some, like, cell.iterations, len(replications)) for some in (rest, trackers) if some]
         squares = np.zeros(len(replications))
         for t in range(0, cell.iterations, block):
             drawn = t % (DRAWS * block)
@@ -110,13 +113,16 @@ def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK
                 epsilon = signs(cell.seed, f.name, replications, t, min(DRAWS * block, cell.iterations - t), f.d)
             noise = f.noise(backends.array(epsilon[drawn : drawn + block], like))
             squares += numbers(inner(noise, noise)).sum(axis=0)
-            for one in runs:
-                one.play(t, noise)
-        return {one.method.name: one.record(np.asarray(replications), squares) for one in runs}
+            for group in groups:
+                group.play(t, noise)
+        records: dict[str, Record] = {}
+        for group in groups:
+            records |= group.records(np.asarray(replications), squares)
+    return {one.name: records[one.name] for one in methods}
 
 
-def _round(f: Objective, conversion: Conversion) -> backends.Round:
-    """A round as a pure function; it records gap and squared gradient, the regret and the losses of Hedge's experts."""
+def _round(f: Objective, conversion: Any, learners: Sequence[int]) -> backends.Round:
+    """A round as a pure function; it records gap, squared gradient, regret and the losses of the learners' experts."""
 
     def play_round(carry: Any, noise: Array) -> tuple[Any, tuple[Array, ...]]:
         x, state = carry
@@ -124,58 +130,79 @@ def _round(f: Objective, conversion: Conversion) -> backends.Round:
         dx, after = conversion.update(g + noise, state, x)
         record = [gap, inner(g, g)]
         if hasattr(state, "regret"):
-            record.append(after.regret)
-            if hasattr(state.oracle, "C"):
-                record.append(state.oracle.C)  # from which the weights of this round are played
+            record += [after.regret, *(state.oracle[k].C for k in learners)]  # the weights of this round follow from C
         return (x + dx, after), tuple(record)
 
     return play_round
 
 
-class _Run:
-    """One method while it runs: the iterates of all replications, and what was recorded so far."""
+class _Group:
+    """Methods that share a conversion while they run, (K, R, d), and what was recorded of each so far."""
 
-    def __init__(self, f: Objective, method: Method, like: Array, iterations: int, R: int) -> None:
-        self.f, self.method, self.iterations, self.R = f, method, iterations, R
-        self.conversion: Any = method.conversion(f, like)
-        x = f.start(like) + _xp.zeros((R, f.d), like)
-        self.carry = (x, self.conversion.init(x))
-        self.play_block = backends.loop(_round(f, self.conversion), like)
+    def __init__(self, f: Objective, methods: Sequence[Method], like: Array, iterations: int, R: int) -> None:
+        self.f, self.methods, self.R = f, methods, R
+        self.oracles = tuple(one.oracle(f, like) for one in methods if one.oracle)
+        constants = f.constants(T_RUN)
+        sgd = SGD(constants.eta)
+        self.conversion = SmoothConversion(SideBySide(self.oracles), constants) if self.oracles else sgd
+        x = f.start(like) + _xp.zeros((len(methods), R, f.d), like)
+        self.carry: Any = (x, self.conversion.init(x))
+        weighs = [
+            hasattr(oracle, "weights") and one.weight is None
+            for oracle, one in zip(self.oracles, methods, strict=False)
+        ]
+        self.learners = [k for k, yes in enumerate(weighs) if yes]
+        self.play_block = backends.loop(_round(f, self.conversion, self.learners), like)
+        self.ledgers = [_Ledger(iterations, R) for _ in methods]
+
+    def play(self, t: int, noise: Array) -> None:
+        """The rounds after ``t`` with their noise, (rounds, R, d)."""
+        self.carry, (gap, instant, *rest) = self.play_block(self.carry, noise)
+        shared = {"gap": numbers(gap), "instant": numbers(instant)}
+        if self.oracles:
+            shared["regret"] = numbers(rest[0])
+        for k, (one, ledger) in enumerate(zip(self.methods, self.ledgers, strict=True)):
+            block = {metric: np.ascontiguousarray(values[:, k]) for metric, values in shared.items()}
+            if one.weight is not None:
+                block["weight"] = np.full((len(block["gap"]), self.R), one.weight)
+            elif k in self.learners:
+                C = rest[1 + self.learners.index(k)]
+                oracle: Any = self.oracles[k]
+                block["weight"] = numbers(oracle.weights(self.carry[1].oracle[k]._replace(C=C))[..., 1:])
+            ledger.add(t, block)
+
+    def records(self, replications: NDArray[np.int64], noise: Floats) -> dict[str, Record]:
+        """All that is kept of each method, once the last round is over."""
+        x, state = self.carry
+        sums = {name: numbers(getattr(state, name)) for name in ("Q", "N", "W", "clipped") if self.oracles}
+        sums["final_gap"] = numbers(self.f.gap(x))
+        found = {}
+        for k, (one, ledger) in enumerate(zip(self.methods, self.ledgers, strict=True)):
+            own = {name: values[k] for name, values in sums.items()} | {"noise": noise}
+            found[one.name] = Record(replications, ledger.mean, ledger.M2, ledger.checkpoints, ledger.values, own)
+        return found
+
+
+class _Ledger:
+    """The moments and checkpoints of one method while it runs."""
+
+    def __init__(self, iterations: int, R: int) -> None:
+        self.iterations, self.R = iterations, R
         self.checkpoints = checkpoints(iterations)
         self.mean: dict[str, Floats] = {}
         self.M2: dict[str, Floats] = {}
         self.values: dict[str, Floats] = {}
         self.total = np.zeros(R)  # of the squared gradients so far
 
-    def play(self, t: int, noise: Array) -> None:
-        """The rounds after ``t`` with their noise, (rounds, R, d)."""
-        self.carry, (gap, instant, *rest) = self.play_block(self.carry, noise)
-        block = {"gap": numbers(gap), "instant": numbers(instant)}
+    def add(self, t: int, block: dict[str, Floats]) -> None:
+        """Take in the (rounds, R) records of the rounds after ``t``."""
         cumulative = np.cumsum(np.concatenate([self.total[None], block["instant"]]), axis=0)[1:]
-        self.total, rounds = cumulative[-1], len(cumulative)
-        block["average"] = cumulative / np.arange(t + 1, t + rounds + 1)[:, None]
-        if self.method.oracle:
-            block["regret"] = numbers(rest[0])
-        if self.method.weight is not None:
-            block["weight"] = np.full((rounds, self.R), self.method.weight)
-        elif rest[1:]:
-            weights = self.conversion.oracle.weights(self.carry[1].oracle._replace(C=rest[1]))
-            block["weight"] = numbers(weights[..., 1:])
-        for metric, values in block.items():
-            self._keep(metric, t, values)
-
-    def _keep(self, metric: str, t: int, values: Floats) -> None:
-        if metric not in self.mean:
-            self.mean[metric], self.M2[metric] = np.empty(self.iterations), np.empty(self.iterations)
-            self.values[metric] = np.empty((len(self.checkpoints), self.R))
-        stop = t + len(values)
-        self.mean[metric][t:stop], self.M2[metric][t:stop] = moments(values)
+        self.total, stop = cumulative[-1], t + len(cumulative)
+        block["average"] = cumulative / np.arange(t + 1, stop + 1)[:, None]
         inside = (self.checkpoints > t) & (self.checkpoints <= stop)
-        self.values[metric][inside] = values[self.checkpoints[inside] - t - 1]
-
-    def record(self, replications: NDArray[np.int64], noise: Floats) -> Record:
-        """All that is kept, once the last round is over."""
-        x, state = self.carry
-        sums = {name: numbers(getattr(state, name)) for name in ("Q", "N", "W", "clipped") if self.method.oracle}
-        sums |= {"noise": noise, "final_gap": numbers(self.f.gap(x))}
-        return Record(replications, self.mean, self.M2, self.checkpoints, self.values, sums)
+        for metric, values in block.items():
+            if metric not in self.mean:
+                self.mean[metric], self.M2[metric] = np.empty(self.iterations), np.empty(self.iterations)
+                self.values[metric] = np.empty((len(self.checkpoints), self.R))
+            self.mean[metric][t:stop], self.M2[metric][t:stop] = moments(values)
+            self.values[metric][inside] = values[self.checkpoints[inside] - t - 1]
