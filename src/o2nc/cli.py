@@ -117,14 +117,15 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
             cells = [text for k in paper.METRICS for text in (_number(k, row[k]), published.get(k, ""))]
             table.add_row(f"{name} {method}", *cells)
     out.print(table)
-    parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "average <= certificate")
+    parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "average", "certificate")
     for name, gain in found["decomposition"].items():
         tight = found["certificates"][name]["tight"]
         parts.add_row(
             name,
             *(f"{gain['percent'][k]:.3g}" for k in ("tracker", "prior", "learning", "total")),
             f"{found['learner'][name]['weight']:.7f}",
-            f"{tight['measured']:.5f} <= {tight['bound']:.5f}",
+            f"{tight['measured']:.4f}",
+            f"{tight['bound']:.4f} [{tight['interval'][0]:.4f}, {tight['interval'][1]:.4f}]",
         )
     out.print(parts)
     out.print("gain %: of SGD's gap, in steps that add up: SGD -> I -> (I + P)/2 -> Hedge")

@@ -10,7 +10,7 @@ import numpy as np
 from .. import __version__, certificates
 from . import paper
 from .agreement import Entry, Records, agreement
-from .methods import hedge_rate
+from .methods import PRIOR, hedge_rate
 from .objectives import OBJECTIVES
 from .record import Record
 from .settings import Settings
@@ -107,7 +107,9 @@ def learner(hedge: Record, frozen: Record, t: int) -> dict[str, float]:
     gap, twin = hedge.at("gap", t), frozen.at("gap", t)
     return {
         "weight": float(hedge.at("weight", t).mean()),
-        "largest_move": float(np.abs(hedge.values["weight"][hedge.checkpoints <= t] - 0.5).max()),
+        "largest_move": float(np.abs(hedge.values["weight"] - PRIOR).max()),  # at all checkpoints of the run
+        "weight_at_the_end": float(hedge.mean["weight"][-1]),
+        "regret_at_the_end": float(hedge.mean["regret"][-1]),
         "regret": float(hedge.at("regret", t).mean()),
         "regret_stderr": mean(hedge.at("regret", t)).stderr,
         "gap_relative_to_frozen": float(gap.mean() / twin.mean() - 1),

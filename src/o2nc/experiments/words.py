@@ -79,4 +79,15 @@ def _certificates(found: dict[str, Any]) -> str:
         text += (
             f"; the printed bound of Theorem 1 is {_span([c['bound'] / c['measured'] for c in printed], '.3g')} times"
         )
+    kinds = {name: found["certificates"][name]["tight"] for name in found["certificates"]}
+    missed = [
+        f"{name} ({c['measured']:.5g}, the interval of the bound ends at {c['interval'][1]:.5g})"
+        for name, c in kinds.items()
+        if not c["holds"] and c["interval"]
+    ]
+    if missed:
+        text += (
+            f". It is between expectations and estimated here; the estimate is below the measured value on "
+            f"{', '.join(missed)}"
+        )
     return text + "."
