@@ -125,7 +125,7 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
             *(f"{gain['percent'][k]:.3g}" for k in ("tracker", "prior", "learning", "total")),
             f"{found['learner'][name]['weight']:.7f}",
             f"{tight['measured']:.4f}",
-            f"{tight['bound']:.4f} [{tight['interval'][0]:.4f}, {tight['interval'][1]:.4f}]",
+            f"{tight['bound']:.4f} +- {(tight['interval'][1] - tight['interval'][0]) / 2:.4f}",
         )
     out.print(parts)
     out.print("gain %: of SGD's gap, in steps that add up: SGD -> I -> (I + P)/2 -> Hedge")
