@@ -5,12 +5,14 @@ An operator acts on the last axis of an array, so replications on the leading ax
 by construction and is made with `trusted`, without a check, so that it can be traced and costs nothing.
 """
 
+import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from . import _xp
 from ._xp import Array
-from .vectors import Blocks, Vector, apply, join, leaf, split
+from .vectors import Blocks, Vector, apply, check_shapes, check_vector, join, leaf, shape_of, split
 
 Self = TypeVar("Self")
 
@@ -41,6 +43,47 @@ def trusted(kind: type[Self], **values: Any) -> Self:
 def act(U: Operator, v: Vector) -> Vector:
     """U v as a method call, since torch.compile cannot trace ``U @ v`` of an object and a tensor."""
     return type(U).__matmul__(U, v)
+
+
+def check_is_operator(name: str, U: Any) -> None:
+    """Raise unless ``U`` is an operator."""
+    if _xp.is_array(U):
+        raise TypeError(
+            f"`{name}` must be an operator; got an array. `Dense(matrix)` or `Diagonal(diagonal)` makes one."
+        )
+    if isinstance(U, type) or not isinstance(U, Operator):
+        kind = f"the class {U.__name__}" if isinstance(U, type) else f"{U!r}"
+        raise TypeError(f"`{name}` must be an operator, with U @ v; got {kind}.")
+
+
+def check_acts(name: str, U: Operator, x: Vector) -> None:
+    """Raise unless ``U`` maps vectors like ``x`` to such vectors, in one array library."""
+    rule = f"`{name}` must act on vectors like `x`, of shape {shape_of(x)}; {type(U).__name__}"
+    try:
+        found = shape_of(act(U, x))
+    except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:  # one for each array library
+        raise ValueError(f"{rule} does not: {error}") from error
+    if found != shape_of(x):
+        raise ValueError(f"{rule} returns shape {found}.")
+
+
+def _check_matrix(name: str, A: Any, rule: str, axes: int | None = None) -> None:
+    if not _xp.is_array(A):
+        raise TypeError(f"`{name}` must be an array of shape {rule}; got {reprlib.repr(A)}.")
+    if A.ndim < 2 or A.ndim != (axes or A.ndim):
+        raise ValueError(f"`{name}` must be an array of shape {rule}; got shape {tuple(A.shape)}.")
+    if not _xp.is_floating(A):
+        raise TypeError(f"`{name}` must have a real floating dtype; got {A.dtype}.")
+
+
+def check_operators(name: str, operators: Any) -> tuple[Operator, ...]:
+    """The operators as a tuple; raise unless they are operators."""
+    if not isinstance(operators, Iterable) or _xp.is_array(operators):
+        raise TypeError(f"`{name}` must be a sequence of operators; got {reprlib.repr(operators)}.")
+    operators = tuple(operators)
+    for U in operators:
+        check_is_operator(name, U)
+    return operators
 
 
 def _check_below_one(name: str, norm: Array, v: Array) -> None:
@@ -84,9 +127,8 @@ class Diagonal:
     diagonal: Vector
 
     def __post_init__(self) -> None:
+        check_vector("Diagonal(diagonal=...)", self.diagonal)
         for u in self.diagonal.arrays if isinstance(self.diagonal, Blocks) else (self.diagonal,):
-            if not _xp.is_array(u) or not _xp.is_floating(u):
-                raise TypeError("`Diagonal(diagonal=...)` must be a floating array or Blocks of them.")
             _check_below_one("Diagonal(diagonal=...)", _xp.namespace(u).abs(u), u)
 
     def __matmul__(self, v: Vector) -> Vector:
@@ -112,10 +154,7 @@ class Projector:
     basis: Array
 
     def __post_init__(self) -> None:
-        if not _xp.is_array(self.basis) or self.basis.ndim != 2:
-            raise TypeError(
-                "`Projector(basis=...)` must be a matrix of shape (d, k), one orthonormal column a direction."
-            )
+        _check_matrix("Projector(basis=...)", self.basis, "(d, k), one orthonormal column a direction", axes=2)
         if _xp.is_traced(self.basis):
             return
         xp, (d, k) = _xp.namespace(self.basis), self.basis.shape
@@ -130,6 +169,8 @@ class Projector:
     @classmethod
     def from_mask(cls, mask: Array) -> Diagonal:
         """The projector that keeps the coordinates where ``mask`` is true: a diagonal operator."""
+        if not _xp.is_array(mask) or mask.ndim == 0:
+            raise TypeError(f"`mask` must be a boolean array of shape (..., d); got {mask!r}.")
         xp = _xp.namespace(mask)
         if not xp.isdtype(mask.dtype, "bool"):
             raise TypeError(f"`mask` must be boolean; got dtype {mask.dtype}.")
@@ -158,9 +199,12 @@ class Dense:
 
     def __post_init__(self) -> None:
         A = self.matrix
-        if not _xp.is_array(A) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-            raise TypeError("`Dense(matrix=...)` must be an array of shape (..., d, d).")
+        _check_matrix("Dense(matrix=...)", A, "(..., d, d)")
+        if A.shape[-1] != A.shape[-2]:
+            raise ValueError(f"`Dense(matrix=...)` must be square, of shape (..., d, d); got shape {tuple(A.shape)}.")
         if not _xp.is_traced(A):
+            if not _xp.all_finite(A):
+                raise ValueError(f"`Dense(matrix=...)` must be finite; got {A}.")
             _check_below_one("Dense(matrix=...)", _xp.namespace(A).linalg.matrix_norm(A, ord=2), A)
 
     def __matmul__(self, v: Array) -> Array:
@@ -188,14 +232,16 @@ class Mixture:
 
     def __post_init__(self) -> None:
         w = self.weights
-        if not _xp.is_array(w) or w.ndim == 0 or w.shape[-1] != len(self.operators):
+        object.__setattr__(self, "operators", check_operators("Mixture(operators=...)", self.operators))
+        check_vector("Mixture(weights=...)", w)
+        if w.shape[-1] != len(self.operators) or not self.operators:
             raise ValueError(
                 f"`Mixture(weights=...)` must have one weight an operator on its last axis, {len(self.operators)}; "
-                f"got shape {getattr(w, 'shape', None)}."
+                f"got shape {tuple(w.shape)}."
             )
         if not _xp.is_traced(w):
             xp = _xp.namespace(w)
-            if float(xp.min(w)) < 0 or float(xp.max(xp.abs(xp.sum(w, axis=-1) - 1))) > 100 * _xp.machine_eps(w):
+            if not (xp.min(w) >= 0 and xp.max(xp.abs(xp.sum(w, axis=-1) - 1)) <= 100 * _xp.machine_eps(w)):
                 raise ValueError(f"`Mixture(weights=...)` must be nonnegative and sum to 1; got {w}.")
 
     def __matmul__(self, v: Vector) -> Vector:
@@ -228,10 +274,13 @@ class Blockwise:
     shapes: tuple[tuple[int, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.shapes is not None and len(self.shapes) != len(self.operators):
+        object.__setattr__(self, "operators", check_operators("Blockwise(operators=...)", self.operators))
+        if self.shapes is None:
+            return
+        object.__setattr__(self, "shapes", check_shapes("Blockwise(shapes=...)", self.shapes))
+        if len(self.shapes) != len(self.operators):
             raise ValueError(
-                f"`Blockwise(shapes=...)` must have one shape an operator, {len(self.operators)}; "
-                f"got {len(self.shapes)}."
+                f"`Blockwise(shapes=...)` must have one shape an operator, {len(self.operators)}; got {self.shapes}."
             )
 
     def __matmul__(self, v: Vector) -> Vector:
@@ -257,6 +306,7 @@ def polar(A: Array) -> Array:
     array([[1., 0.],
            [0., 0.]])
     """
+    _check_matrix("A", A, "(..., p, q)")
     xp = _xp.namespace(A)
     U, sigma, Vh = xp.linalg.svd(A, full_matrices=False)
     threshold = max(A.shape[-2:]) * _xp.machine_eps(A) * xp.max(sigma, axis=-1, keepdims=True)

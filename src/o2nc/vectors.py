@@ -13,6 +13,7 @@ array([14.])
 """
 
 import math
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -68,13 +69,22 @@ def apply(function: Callable[..., Array], *vectors: Vector) -> Vector:
     """
     if not isinstance(vectors[0], Blocks):
         return function(*vectors)
+    for v in vectors[1:]:
+        _check_blocks(vectors[0], v)
     return Blocks(tuple(function(*blocks) for blocks in zip(*(v.arrays for v in vectors), strict=True)))
+
+
+def _check_blocks(u: Blocks, v: Any) -> None:
+    if not isinstance(v, Blocks) or len(v.arrays) != len(u.arrays):
+        got = len(v.arrays) if isinstance(v, Blocks) else f"{type(v).__name__}, no Blocks"
+        raise ValueError(f"Vectors must have the same blocks, here {len(u.arrays)}; got {got}.")
 
 
 def inner(u: Vector, v: Vector) -> Scalar:
     """<u, v>, of shape (..., 1) for arrays and (1,) for `Blocks`."""
     if not isinstance(u, Blocks):
         return _xp.inner(u, v)
+    _check_blocks(u, v)
     xp = _xp.namespace(u.arrays[0])
     return sum(xp.reshape(xp.sum(a * b), (1,)) for a, b in zip(u.arrays, v.arrays, strict=True))
 
@@ -101,17 +111,44 @@ def leaf(x: Vector) -> Array:
     return x.arrays[0] if isinstance(x, Blocks) else x
 
 
+def shape_of(x: Vector) -> tuple:
+    """The shape of an array, or the shapes of the blocks."""
+    return tuple(tuple(a.shape) for a in x.arrays) if isinstance(x, Blocks) else tuple(x.shape)
+
+
 def check_vector(name: str, x: Vector) -> None:
     """Raise unless ``x`` is a vector: floating arrays of one library, with at least one axis if not in `Blocks`."""
     arrays = x.arrays if isinstance(x, Blocks) else (x,)
-    if not arrays or not all(_xp.is_array(a) for a in arrays):
-        raise TypeError(f"`{name}` must be an array or Blocks of arrays; got {type(x).__name__}.")
+    if not isinstance(arrays, tuple) or not arrays or not all(_xp.is_array(a) for a in arrays):
+        raise TypeError(f"`{name}` must be an array or Blocks of a tuple of arrays; got {reprlib.repr(x)}.")
     _xp.namespace(*arrays)
     for a in arrays:
         if not _xp.is_floating(a):
             raise ValueError(f"`{name}` must have a real floating dtype; got {a.dtype}.")
     if not isinstance(x, Blocks) and x.ndim == 0:
         raise ValueError(f"`{name}` must have shape (..., d); got shape ().")
+
+
+def check_like(name: str, v: Vector, x: Vector) -> None:
+    """Raise unless ``v`` is a vector in the shape and the array library of ``x``."""
+    if type(v) is type(x) and not isinstance(x, Blocks) and v.shape == x.shape:
+        return  # nearly always, and this is called in every round
+    arrays = [u.arrays if isinstance(u, Blocks) else (u,) for u in (v, x)]
+    if isinstance(v, Blocks) != isinstance(x, Blocks) or not all(_xp.is_array(a) for a in arrays[0]):
+        raise TypeError(f"`{name}` must be a vector like `x`, {type(x).__name__}; got {reprlib.repr(v)}.")
+    if shape_of(v) != shape_of(x):
+        raise ValueError(f"`{name}` must have the shape of `x`, {shape_of(x)}; got {shape_of(v)}.")
+    _xp.namespace(*arrays[0], *arrays[1])
+
+
+def check_shapes(name: str, shapes: Any) -> tuple[tuple[int, ...], ...]:
+    """The shapes of blocks as tuples; raise unless each is (n,) or (p, q)."""
+    wrong = TypeError(f"`{name}` must be a sequence of shapes (n,) or (p, q); got {reprlib.repr(shapes)}.")
+    if not isinstance(shapes, Sequence) or not all(isinstance(shape, Sequence) for shape in shapes):
+        raise wrong
+    if not all(len(shape) in (1, 2) and all(isinstance(n, int) and n >= 0 for n in shape) for shape in shapes):
+        raise wrong
+    return tuple(tuple(shape) for shape in shapes)
 
 
 def project_ball(v: Vector, radius: float) -> tuple[Vector, Scalar]:
@@ -134,6 +171,8 @@ def vec(X: Array) -> Array:
     >>> vec(np.asarray([[1.0, 3.0], [2.0, 4.0]]))
     array([1., 2., 3., 4.])
     """
+    if X.ndim < 2:
+        raise ValueError(f"`X` must be a matrix, of shape (..., p, q); got shape {tuple(X.shape)}.")
     xp = _xp.namespace(X)
     return xp.reshape(xp.matrix_transpose(X), (*X.shape[:-2], X.shape[-2] * X.shape[-1]))
 
@@ -146,6 +185,8 @@ def mat(x: Array, p: int, q: int) -> Array:
     array([[1., 3.],
            [2., 4.]])
     """
+    if p * q != x.shape[-1]:
+        raise ValueError(f"`x` must have p q = {p} * {q} entries; got shape {tuple(x.shape)}.")
     xp = _xp.namespace(x)
     return xp.matrix_transpose(xp.reshape(x, (*x.shape[:-1], q, p)))
 
@@ -158,8 +199,8 @@ def split(x: Array, shapes: Sequence[tuple[int, ...]]) -> Blocks:
     Blocks(arrays=(array([1.]), array([[2., 4.],
            [3., 5.]])))
     """
-    if sum(math.prod(shape) for shape in shapes) != x.shape[-1]:
-        raise ValueError(f"`shapes` must have as many entries as `x`, {x.shape[-1]}; got {list(shapes)}.")
+    if sum(math.prod(shape) for shape in shapes) != x.shape[-1] or any(len(shape) > 2 for shape in shapes):
+        raise ValueError(f"`shapes` must be (n,) or (p, q) and fill the {x.shape[-1]} entries of `x`; got {shapes}.")
     blocks, start = [], 0
     for shape in shapes:
         stop = start + math.prod(shape)
@@ -177,5 +218,7 @@ def join(blocks: Blocks, shapes: Sequence[tuple[int, ...]]) -> Array:
     >>> join(split(x, [(1,), (2, 2)]), [(1,), (2, 2)])
     array([0., 1., 2., 3., 4.])
     """
+    if len(blocks.arrays) != len(shapes):
+        raise ValueError(f"`shapes` must be one a block, {len(blocks.arrays)}; got {shapes}.")
     pieces = [vec(X) if len(shape) == 2 else X for X, shape in zip(blocks.arrays, shapes, strict=True)]
     return _xp.namespace(*pieces).concat(pieces, axis=-1)

@@ -8,7 +8,7 @@ from .._xp import Array
 from ..constants import Smooth
 from ..operators import act
 from ..oracles.base import Oracle
-from ..vectors import Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
+from ..vectors import Vector, check_like, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .smooth import check_smooth, revealed_loss
 
 
@@ -82,6 +82,7 @@ class SegmentConversion:
         """Finish round t with the sample ``s`` at y_t, begin round t + 1 with ``r`` = r_{t+1} if it is not fixed."""
         if (r is None) == (self.r is None):
             raise ValueError("`update` needs the next uniform `r` if and only if the conversion has `r=None`.")
+        check_like("s", s, state.m)
         m, (_, G0, a, eta) = state.m, self.constants.values
         loss = revealed_loss(s, m, self.constants, self.kappa)
         Um = -(1 / eta) * state.delta

@@ -8,8 +8,8 @@ from .._xp import Array
 from ..constants import Smooth, check_number
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
-from ..oracles.base import Oracle
-from ..vectors import Vector, check_vector, inner, project_ball, zero_scalar, zeros_like
+from ..oracles.base import Oracle, check_is_oracle
+from ..vectors import Vector, check_like, check_vector, inner, project_ball, zero_scalar, zeros_like
 
 
 class SmoothState(NamedTuple):
@@ -70,6 +70,7 @@ class SmoothConversion:
         self, s: Vector, state: SmoothState, x: Vector | None = None, *, r: Any = None
     ) -> tuple[Vector, SmoothState]:
         """One round; ``s`` is a fresh sample of the gradient at x_t. Neither ``x`` nor ``r`` is used."""
+        check_like("s", s, state.m)
         m, (_, G0, a, eta) = state.m, self.constants.values
         U = self.oracle.play(state.oracle, m)  # line 3
         loss = revealed_loss(s, m, self.constants, self.kappa)  # line 5
@@ -98,10 +99,11 @@ def revealed_loss(s: Vector, m: Vector, constants: Smooth, kappa: float) -> Loss
 
 def check_smooth(oracle: Any, constants: Any, kappa: Any) -> None:
     """Raise unless these are the arguments of a conversion for smooth objectives."""
-    if not isinstance(oracle, Oracle):
-        raise TypeError(f"`oracle` must have init, play and learn; got {type(oracle).__name__}.")
+    check_is_oracle("oracle", oracle)
     if not isinstance(constants, Smooth):
-        raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {type(constants).__name__}.")
+        raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {constants!r}.")
     check_number("kappa", kappa)
+    if 0 < kappa < 1:
+        raise ValueError(f"`kappa` must be 0, or at least 1 as the proof needs; got {kappa}.")
     if kappa >= KAPPA_LIMIT:
         raise ValueError(f"`kappa` must be below 6080/129 = {KAPPA_LIMIT:.2f}; got {kappa}.")

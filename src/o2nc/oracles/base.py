@@ -87,10 +87,16 @@ def scaled(operators: OperatorSet, scalar: Scalar, g: Coordinates) -> Coordinate
     return g * (scalar[..., None] if operators.axes == 2 and not isinstance(scalar, (int, float)) else scalar)
 
 
+def check_is_oracle(name: str, oracle: Any) -> None:
+    """Raise unless ``oracle`` is one."""
+    if isinstance(oracle, type) or not isinstance(oracle, Oracle):
+        raise TypeError(f"`{name}` must be an oracle, with init, play and learn; got {oracle!r}.")
+
+
 def check_set(learner: str, operators: Any, *needs: str) -> None:
     """Raise unless ``operators`` is a set that offers what the learner needs of it."""
-    if not isinstance(operators, (OperatorSet, Varying)):
-        raise TypeError(f"`{learner}(set=...)` must be a set of operators; got {type(operators).__name__}.")
+    if isinstance(operators, type) or not isinstance(operators, (OperatorSet, Varying)):
+        raise TypeError(f"`{learner}(set=...)` must be a set of operators; got {operators!r}.")
     for need in needs:
         if not isinstance(operators, Varying) and not hasattr(operators, need):
             raise TypeError(f"`{learner}(set=...)` must offer `{need}`; {type(operators).__name__} does not.")

@@ -1,16 +1,16 @@
 """Regret against other comparators than the identity, on request."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..losses import Loss
-from ..operators import Operator, act
-from ..vectors import Vector, leaf, zero_scalar
-from .base import Oracle, State
+from ..operators import Operator, act, check_acts, check_is_operator
+from ..vectors import Vector, check_vector, leaf, zero_scalar
+from .base import Oracle, State, check_is_oracle
 
 Comparator = Operator | Callable[[Array], Operator]
 
@@ -56,12 +56,20 @@ class Compared:
     comparators: Sequence[Comparator]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "comparators", tuple(self.comparators))
-        if not self.comparators:
-            raise ValueError("`Compared(comparators=...)` must name at least one comparator; got none.")
+        check_is_oracle("Compared(oracle=...)", self.oracle)
+        if not isinstance(self.comparators, Iterable) or not (comparators := tuple(self.comparators)):
+            raise ValueError(f"`Compared(comparators=...)` must be one comparator or more; got {self.comparators!r}.")
+        for V in comparators:
+            if isinstance(V, Operator) or not callable(V):
+                check_is_operator("Compared(comparators=...)", V)
+        object.__setattr__(self, "comparators", comparators)
 
     def init(self, x: Vector) -> ComparedState:
         """No regret so far."""
+        check_vector("x", x)
+        for V in self.comparators:
+            if isinstance(V, Operator):
+                check_acts("Compared(comparators=...)", V, x)
         zero = zero_scalar(x)
         regrets = _xp.namespace(zero).concat([zero] * len(self.comparators), axis=-1)
         return ComparedState(oracle=self.oracle.init(x), regrets=regrets, t=_xp.first_round(leaf(x)))

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..losses import Loss
-from ..operators import Identity, Operator
-from ..vectors import Vector
+from ..operators import Identity, Operator, check_acts, check_is_operator
+from ..vectors import Vector, check_vector
 
 
 class ConstantState(NamedTuple):
@@ -33,11 +33,12 @@ class Constant:
     U: Operator = field(default_factory=Identity)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.U, Operator):
-            raise TypeError(f"`Constant(U=...)` must be an operator, with U @ v; got {type(self.U).__name__}.")
+        check_is_operator("Constant(U=...)", self.U)
 
     def init(self, x: Vector) -> ConstantState:
         """The empty state."""
+        check_vector("x", x)
+        check_acts("Constant(U=...)", self.U, x)
         return ConstantState()
 
     def play(self, state: ConstantState, m: Vector) -> Operator:

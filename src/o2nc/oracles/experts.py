@@ -1,16 +1,19 @@
 """What learners over finitely many experts share: the hull, the prior, and playing a mixture."""
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import _xp
 from .._xp import Array
+from ..constants import check_numbers
 from ..losses import Loss
-from ..operators import Operator
+from ..operators import Operator, check_operators
 from ..sets import Hull, Varying
-from ..vectors import Vector
+from ..vectors import Vector, check_vector
+from .base import first_set
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +34,16 @@ class OverExperts:
 
     def __post_init__(self) -> None:
         if not isinstance(self.experts, (Hull, Varying)):
-            object.__setattr__(self, "experts", Hull(tuple(self.experts)))
-        prior = getattr(self, "prior", None)
+            operators = check_operators(f"{type(self).__name__}(experts=...)", self.experts)
+            object.__setattr__(self, "experts", Hull(operators))
+        prior, name = getattr(self, "prior", None), f"{type(self).__name__}(prior=...)"
         if prior is not None:
-            object.__setattr__(self, "prior", self._checked(tuple(float(p) for p in prior)))
+            prior = check_numbers(name, prior)
+            if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
+                raise ValueError(f"`{name}` must be positive and sum to 1; got {reprlib.repr(prior)}.")
+            object.__setattr__(self, "prior", prior)
+        if isinstance(self.experts, Hull):
+            self._check_hull(self.experts)
 
     def weights(self, state: Any) -> Array:
         """w_t, of shape (..., K)."""
@@ -53,7 +62,9 @@ class OverExperts:
         return self.hull(state).evaluate(loss, loss.m)
 
     def zero_losses(self, x: Vector) -> Array:
-        """Zeros of shape (..., K)."""
+        """Zeros of shape (..., K), once ``x`` and the hull of round 1 (for `Varying` not known before) are checked."""
+        check_vector("x", x)
+        self._check_hull(first_set(self.experts, x))  # type: ignore[arg-type]
         return 0 * self.experts.start(x)  # type: ignore[union-attr]
 
     def log_prior(self, like: Array) -> list[float]:
@@ -75,11 +86,10 @@ class OverExperts:
         mass = sum(math.exp(log) for log, s in zip(self.log_prior(identity), share, strict=True) if s > 0)
         return -math.log(min(mass, 1.0))
 
-    def _checked(self, prior: tuple[float, ...]) -> tuple[float, ...]:
-        name = f"{type(self).__name__}(prior=...)"
-        if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
-            raise ValueError(f"`{name}` must be positive and sum to 1; got {prior}.")
-        K = len(self.experts.operators) if isinstance(self.experts, Hull) else len(prior)
-        if len(prior) != K:
-            raise ValueError(f"`{name}` must have one weight an expert, {K}; got {len(prior)}.")
-        return prior
+    def _check_hull(self, hull: Any) -> None:
+        name, prior = type(self).__name__, getattr(self, "prior", None)
+        if not isinstance(hull, Hull):
+            raise TypeError(f"`{name}(experts=...)` must be operators or a Hull in every round; got {hull!r}.")
+        K = len(hull.operators)
+        if prior is not None and len(prior) != K:
+            raise ValueError(f"`{name}(prior=...)` must have one weight an expert, {K}; got {reprlib.repr(prior)}.")

@@ -13,7 +13,7 @@ from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
 from ..vectors import Vector, leaf
 from . import base
-from .mirrors import Euclidean, Mirror, start_divergence
+from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
 
 
 class FTRLState(NamedTuple):
@@ -60,7 +60,7 @@ class FTRL:
     def __post_init__(self) -> None:
         base.check_set("FTRL", self.set)
         check_number("FTRL(eta=...)", self.eta, positive=True)
-        self.mirror.check(self.set)
+        check_mirror("FTRL", self.mirror, self.set)
 
     def init(self, x: Vector) -> FTRLState:
         """The set's starting point."""

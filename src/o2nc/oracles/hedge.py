@@ -1,6 +1,7 @@
 """Hedge, the entropic learner over finitely many experts."""
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates.hedge import hedge_constant
-from ..constants import check_number
+from ..constants import check_number, check_numbers
 from ..losses import Loss
 from ..vectors import Vector, leaf
 from .experts import OverExperts
@@ -67,9 +68,9 @@ class Hedge(OverExperts):
         if isinstance(self.gamma, (int, float)):
             check_number("Hedge(gamma=...)", self.gamma, positive=True)
         elif self.gamma is not None:
-            rates = tuple(float(rate) for rate in self.gamma)
+            rates = check_numbers("Hedge(gamma=...)", self.gamma)
             if not rates or min(rates) <= 0 or any(late > early for early, late in pairwise(rates)):
-                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {rates[:5]}.")
+                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {reprlib.repr(rates)}.")
             object.__setattr__(self, "gamma", rates)
         check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
 

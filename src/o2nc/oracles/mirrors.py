@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from .. import _xp
 from ..sets import OperatorSet, Varying
@@ -11,6 +11,7 @@ from ..vectors import Scalar, apply, inner
 from .base import first_set, flat
 
 
+@runtime_checkable
 class Mirror(Protocol):
     """A mirror map: a way from points to dual points, and back into a set.
 
@@ -90,9 +91,9 @@ class Entropic:
         if isinstance(operators, Varying):
             return  # the rule is not called before there is a round
         if not hasattr(operators, "project_entropic"):
-            raise TypeError(f"The entropic mirror map needs `Hull` or `Box`; got {type(operators).__name__}.")
+            raise TypeError(f"`set` must be a `Hull` or a `Box` for the entropic mirror map; got {operators!r}.")
         if getattr(operators, "low", 0.0) < 0 or getattr(operators, "high", 1.0) <= 0:
-            raise ValueError(f"The entropic mirror map needs a `Box` with low >= 0 and high > 0; got {operators}.")
+            raise ValueError(f"`set` must have low >= 0 and high > 0 for the entropic mirror map; got {operators!r}.")
 
     def dual(self, u: Coordinates) -> Coordinates:
         """log u, where 0 counts as the smallest normal number: a weight that underflowed can come back."""
@@ -116,6 +117,13 @@ class Entropic:
     def stability(self, operators: OperatorSet, x: Any) -> float:
         """1/2 on a hull, high/2 on a box."""
         return 0.5 * getattr(operators, "high", 1.0)
+
+
+def check_mirror(learner: str, mirror: Any, operators: OperatorSet) -> None:
+    """Raise unless ``mirror`` is a mirror map for the set."""
+    if isinstance(mirror, type) or not isinstance(mirror, Mirror):
+        raise TypeError(f"`{learner}(mirror=...)` must be a mirror map, as Entropic(); got {mirror!r}.")
+    mirror.check(operators)
 
 
 def start_divergence(mirror: Mirror, operators: OperatorSet, x: Any) -> float:

@@ -10,7 +10,7 @@ from ..sets import OperatorSet
 from ..vectors import Vector, leaf
 from . import base
 from .base import SetState, first_set
-from .mirrors import Euclidean, Mirror, start_divergence
+from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class OMD:
     def __post_init__(self) -> None:
         base.check_set("OMD", self.set)
         check_number("OMD(eta=...)", self.eta, positive=True)
-        self.mirror.check(self.set)
+        check_mirror("OMD", self.mirror, self.set)
 
     def init(self, x: Vector) -> SetState:
         """The set's starting point."""

@@ -33,9 +33,9 @@ class Box(Static):
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and -1 <= value <= 1):
+            if isinstance(value, bool) or not (isinstance(value, (int, float)) and -1 <= value <= 1):
                 raise ValueError(
-                    f"`Box({name}=...)` must be a number in [-1, 1], so that operators are contractions; got {value}."
+                    f"`Box({name}=...)` must be a number in [-1, 1], so that operators are contractions; got {value!r}."
                 )
         if self.low > self.high:
             raise ValueError(f"`Box(low=...)` must not exceed `high`; got {self.low} > {self.high}.")

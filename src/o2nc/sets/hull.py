@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .. import _xp
 from .._xp import Array
-from ..operators import Identity, Mixture, Operator, act, trusted
+from ..operators import Identity, Mixture, Operator, act, check_acts, check_operators, trusted
 from ..vectors import Blocks, Scalar, Vector, inner, leaf
 from .base import Static
 
@@ -35,15 +35,14 @@ class Hull(Static):
     axes = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operators", tuple(self.operators))
+        object.__setattr__(self, "operators", check_operators("Hull(operators=...)", self.operators))
         if not self.operators:
             raise ValueError("`Hull(operators=...)` must have at least one operator; got none.")
-        for U in self.operators:
-            if not isinstance(U, Operator):
-                raise TypeError(f"`Hull(operators=...)` must be operators, with U @ v; got {type(U).__name__}.")
 
     def start(self, x: Vector) -> Array:
-        """The uniform weights."""
+        """The uniform weights, once every operator has been seen to act on x."""
+        for U in self.operators:
+            check_acts("Hull(operators=...)", U, x)
         K = len(self.operators)
         batch = () if isinstance(x, Blocks) else x.shape[:-1]
         return _xp.zeros((*batch, K), leaf(x)) + 1 / K
@@ -75,6 +74,7 @@ class Hull(Static):
         r"""The nearest point of the simplex in the norm $\sum_k h_k(u_k-w_k)^2$: $w_k=\max(u_k-\theta/h_k,0)$."""
         xp = _xp.namespace(u)
         # theta is the largest of the values that make a prefix of the sorted breakpoints u_k h_k sum to one
+        u = u - xp.max(u * h, axis=-1, keepdims=True) / h  # theta alone changes; large numbers would round the sum
         order = xp.argsort(u * h, axis=-1, descending=True)
         u_sorted, slope = xp.take_along_axis(u, order, axis=-1), xp.take_along_axis(1 / h, order, axis=-1)
         theta = (xp.cumulative_sum(u_sorted, axis=-1) - 1) / xp.cumulative_sum(slope, axis=-1)

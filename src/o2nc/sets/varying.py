@@ -33,6 +33,12 @@ class Varying:
     rule: Callable[[Array], OperatorSet]
     holds_identity: bool = False
 
+    def __post_init__(self) -> None:
+        if isinstance(self.rule, type) or not callable(self.rule):
+            raise TypeError(f"`Varying(rule=...)` must be a function from the round t to a set; got {self.rule!r}.")
+        if not isinstance(self.holds_identity, bool):
+            raise TypeError(f"`Varying(holds_identity=...)` must be True or False; got {self.holds_identity!r}.")
+
     def at(self, t: Array) -> OperatorSet:
         """The set of round t."""
         return self.rule(t)
