@@ -1,0 +1,83 @@
+"""States as plain data, which every checkpoint format can store.
+
+A state is a named tuple of arrays, of tuples, and of other such states. Formats that know dicts, lists and arrays only
+(``torch.save`` with ``weights_only``, ``numpy.savez``, JSON with an encoder for arrays) take it packed.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+State = Any  # a NamedTuple of arrays, tuples and States
+Packed = Any  # nested dicts and lists of arrays
+
+
+def is_named_tuple(value: Any) -> bool:
+    """Whether ``value`` is an instance of a NamedTuple class."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def leaves(state: State, name: str = "state") -> Iterator[tuple[str, Any]]:
+    """Everything in a state that is no tuple, with the path that leads to it, in the order of the fields.
+
+    >>> from o2nc import Blocks
+    >>> list(leaves(Blocks((1.0, 2.0)), "x"))
+    [('x.arrays[0]', 1.0), ('x.arrays[1]', 2.0)]
+    """
+    if is_named_tuple(state):
+        for field, value in zip(state._fields, state, strict=True):
+            yield from leaves(value, f"{name}.{field}")
+    elif isinstance(state, tuple):
+        for k, value in enumerate(state):
+            yield from leaves(value, f"{name}[{k}]")
+    else:
+        yield name, state
+
+
+def pack(state: State, convert: Callable[[Any], Any] = lambda array: array) -> Packed:
+    """A state as nested dicts (of named tuples) and lists (of tuples), each array through ``convert``.
+
+    Reference: none; `unpack` is the inverse.
+
+    >>> import numpy as np
+    >>> from o2nc.oracles import Hedge
+    >>> from o2nc.operators import Identity
+    >>> state = Hedge([Identity(), Identity()]).init(np.zeros(3))
+    >>> pack(state, lambda array: array.tolist())
+    {'C': [0.0, 0.0], 'E': [0.0], 't': [1]}
+    """
+    if is_named_tuple(state):
+        return {field: pack(value, convert) for field, value in zip(state._fields, state, strict=True)}
+    if isinstance(state, tuple):
+        return [pack(value, convert) for value in state]
+    return convert(state)
+
+
+def unpack(packed: Packed, like: State, convert: Callable[[Any, Any], Any] = lambda array, like: array) -> State:
+    """The state that was packed, in the structure of ``like``: a state of the same object, such as ``init`` makes.
+
+    Args:
+        packed: what `pack` returned.
+        like: a state with the same fields.
+        convert: from a stored array, and the one at its place in ``like``, to an array of the state.
+
+    Reference: none; the inverse of `pack`.
+
+    >>> import numpy as np
+    >>> from o2nc.oracles import Hedge
+    >>> from o2nc.operators import Identity
+    >>> state = Hedge([Identity(), Identity()]).init(np.zeros(3))
+    >>> unpack(pack(state), like=state) == state
+    True
+    """
+    if is_named_tuple(like):
+        if not isinstance(packed, dict) or set(packed) != set(like._fields):
+            found = sorted(packed) if isinstance(packed, dict) else type(packed).__name__
+            raise ValueError(f"`packed` must have the fields of {type(like).__name__}, {like._fields}; got {found}.")
+        return type(like)(
+            *(unpack(packed[field], value, convert) for field, value in zip(like._fields, like, strict=True))
+        )
+    if isinstance(like, tuple):
+        if not isinstance(packed, (list, tuple)) or len(packed) != len(like):
+            raise ValueError(f"`packed` must have a list of {len(like)} here; got {packed!r}.")
+        return tuple(unpack(part, value, convert) for part, value in zip(packed, like, strict=True))
+    return convert(packed, like)
