@@ -13,6 +13,7 @@ from o2nc.experiments import backends, paper
 from o2nc.experiments import reproduce as reproduction
 from o2nc.experiments.methods import METHODS
 from o2nc.experiments.objectives import OBJECTIVES
+from o2nc.experiments.tables import TIGHT, tight_ratios
 
 OUTPUTS = {"settings.json", "cells", "results.nc", "tables.json", "tables.md", "tables.tex", "figures", "report.html"}
 
@@ -43,7 +44,9 @@ def test_the_schema_of_the_tables(reduced):
     out, _ = reduced
     found = json.loads((out / "tables.json").read_text())
     for name in OBJECTIVES:
-        assert set(found["results"][name]) == {"hedge", "sgd", "frozen", "identity", "projector"}
+        assert set(found["results"][name]) == {
+            "hedge", "sgd", "frozen", "identity", "projector", "learned", "blind",
+        }  # fmt: skip
         for method in METHODS:
             assert set(found["results"][name][method]) == {"gap", "average", "instant"}
         for metric in paper.METRICS:
@@ -53,6 +56,8 @@ def test_the_schema_of_the_tables(reduced):
         total = found["results"][name]["sgd"]["gap"] - found["results"][name]["hedge"]["gap"]
         assert parts["tracker"] + parts["prior"] + parts["learning"] == pytest.approx(total, rel=1e-9)
         assert found["certificates"][name]["tight"]["bound"] > 0
+        assert found["certificates_by_method"][name]["hedge"] == found["certificates"][name]
+        assert set(found["certificates_by_method"][name]) == set(METHODS) - {"sgd"}
     for entry in found["agreement"]:
         assert {"table", "cell", "published", "measured", "stderr", "agrees"} <= set(entry)
         assert isinstance(entry["agrees"], bool)
@@ -73,13 +78,37 @@ def test_the_controls_show_what_they_show(reduced):
     assert "The gain is the prior&#x27;s" in words
 
 
+def test_the_learners_learn(reduced):
+    found = json.loads((reduced[0] / "tables.json").read_text())
+    for name, limit in (("f1", 0.5), ("f2", 0.7), ("f3", 0.5), ("f4", 0.5)):
+        gap = {method: row["gap"] for method, row in found["results"][name].items()}
+        assert gap["learned"] < limit * gap["hedge"]
+        assert gap["blind"] < gap["hedge"] < gap["sgd"]
+        parts = found["decomposition_learned"][name]
+        assert parts["tracker"] + parts["prior"] + parts["learning"] == pytest.approx(gap["sgd"] - gap["learned"])
+        assert parts["intervals"]["learning"][0] > 0
+        assert found["learner_learned"][name]["weight"] > 0.99
+        assert found["learner_learned"][name]["regret"] < 0
+
+
+def test_the_tight_certificate_is_tight_for_every_method(reduced):
+    found = json.loads((reduced[0] / "tables.json").read_text())
+    for methods in tight_ratios(found).values():
+        assert max(methods.values()) < TIGHT
+    for methods in found["certificates_by_method"].values():
+        for kinds in methods.values():
+            low, high = kinds["tight"]["interval"]
+            assert low < kinds["tight"]["bound"] < high
+    assert "within 1.2" in reduced[1].output
+
+
 def test_the_results_file(reduced):
     out, _ = reduced
     found = json.loads((out / "tables.json").read_text())
     assert (out / "results.nc").stat().st_size < 100e6
     with xarray.open_dataset(out / "results.nc") as data:
         assert dict(data.sizes) == {
-            "objective": 4, "algorithm": 5, "iteration": 3000, "checkpoint": 7, "replication": 6,
+            "objective": 4, "algorithm": 7, "iteration": 3000, "checkpoint": 7, "replication": 6,
         }  # fmt: skip
         assert data.attrs["seed"] == 0
         assert json.loads(data.attrs["constants"])["f3"]["beta"] == 36
@@ -186,7 +215,7 @@ def test_run_takes_any_combination(oracle, operators, rate):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--objective", "f5"), "`objective` must be one of f1, f2, f3, f4; got 'f5'."),
+        (("--objective", "f9"), "`objective` must be one of f1, f2, f3, f4, f5, f6, f7, f8; got 'f9'."),
         (("--objective", "f1", "--oracle", "adam"), "`oracle` must be one of"),
         (("--objective", "f1", "--oracle", "ogd", "--set", "ball"), "`set` must be one of"),
         (("--objective", "f1", "--oracle", "omd"), "`rate` must be given for the oracle omd."),

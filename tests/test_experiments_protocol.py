@@ -62,6 +62,33 @@ def test_every_method_is_the_papers_loop(name):
             )
 
 
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("method", ["learned", "blind"])
+def test_a_learner_side_by_side_is_the_learner_alone(name, method):
+    f, T, R, like = OBJECTIVES[name], 40, 2, np.zeros(1)
+    record = run(Cell(name, ("sgd", "hedge", "learned", "blind"), 0, R, iterations=T), block=9)[method]
+    conversion = METHODS[method].conversion(f, like)
+    x = f.start(like) + np.zeros((R, f.d))
+    state = conversion.init(x)
+    for t in range(T):
+        gap, g = f.gap_and_gradient(x)
+        np.testing.assert_allclose(record.mean["gap"][t], gap.mean(), rtol=1e-12)
+        if method == "learned":
+            np.testing.assert_allclose(
+                record.mean["weight"][t], conversion.oracle.weights(state.oracle)[:, 1].mean(), rtol=1e-12
+            )
+        xi = f.noise(signs(0, name, range(R), t, 1, f.d)[0].astype(float))
+        dx, state = conversion.update(g + xi, state, x)
+        x = x + dx
+        np.testing.assert_allclose(record.mean["regret"][t], state.regret.mean(), rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(record.sums["W"], state.W[:, 0], rtol=1e-12)
+
+
+def test_the_noise_of_an_objective_may_depend_on_the_round():
+    whole, parts = (run(Cell("f8", ("sgd",), 0, 2, iterations=1510), block=b)["sgd"] for b in (50, 700))
+    np.testing.assert_array_equal(whole.mean["gap"], parts.mean["gap"])
+
+
 def test_the_last_checkpoint_is_the_iterate_before_the_last_update():
     record = run(Cell("f4", ("sgd",), 0, 2, iterations=3))["sgd"]
     longer = run(Cell("f4", ("sgd",), 0, 2, iterations=4))["sgd"]
@@ -90,7 +117,7 @@ def test_runs_of_different_lengths_share_their_beginning():
 @pytest.mark.parametrize("backend", ["torch", "jax"])
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_libraries_agree(name, backend):
-    methods = ("frozen", "projector") if name == "f2" else ("sgd", "hedge")
+    methods = ("frozen", "projector") if name == "f2" else ("sgd", "hedge", "learned", "blind")
     expected = run(Cell(name, methods, 0, 3, iterations=100))
     found = run(Cell(name, methods, 0, 3, iterations=100, backend=backend))
     for method in methods:
@@ -113,7 +140,7 @@ def test_checkpoints_hold_the_iteration_of_the_paper_and_the_last():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"objective": "f7"}, "`objective` must be one of"),
+        ({"objective": "f9"}, "`objective` must be one of"),
         ({"methods": ("adam",)}, "`method` must be one of"),
         ({"start": 3, "stop": 3}, "`stop` must be larger"),
         ({"iterations": 0}, "`iterations` must be at least 1"),

@@ -7,10 +7,12 @@ import pytest
 
 from o2nc.experiments import paper
 from o2nc.experiments.agreement import agreement
+from o2nc.experiments.methods import METHODS
+from o2nc.experiments.objectives import OBJECTIVES
 from o2nc.experiments.record import Record, merge, moments
 from o2nc.experiments.settings import Settings
 from o2nc.experiments.statistics import favourable, interval_ends, mean, paired_interval, reduction
-from o2nc.experiments.tables import further_seeds, tables
+from o2nc.experiments.tables import certify, further_seeds, tables
 
 
 def record(values, T=3000):
@@ -84,8 +86,7 @@ def test_a_short_run_has_no_verdict_on_iteration_3000():
 
 def test_the_parts_of_the_gain_add_up():
     rng = np.random.default_rng(2)
-    methods = ("sgd", "hedge", "frozen", "identity", "projector")
-    records = {"f1": {m: record(rng.uniform(0.1, 1, 9), T=5) for m in methods}}
+    records = {"f1": {m: record(rng.uniform(0.1, 1, 9), T=5) for m in METHODS}}
     found = tables(records, Settings(replications=9, iterations=5))
     parts, results = found["decomposition"]["f1"], found["results"]["f1"]
     total = results["sgd"]["gap"] - results["hedge"]["gap"]
@@ -94,6 +95,24 @@ def test_the_parts_of_the_gain_add_up():
     assert parts["learning"] == pytest.approx(results["frozen"]["gap"] - results["hedge"]["gap"])
     low, high = parts["intervals"]["prior"]
     assert low < parts["prior"] < high
+    learned = found["decomposition_learned"]["f1"]
+    assert learned["prior"] == parts["prior"]
+    assert learned["learning"] == pytest.approx(results["frozen"]["gap"] - results["learned"]["gap"])
+    assert learned["total"] == pytest.approx(results["sgd"]["gap"] - results["learned"]["gap"])
+
+
+def test_the_certificate_with_the_regret_takes_the_linear_one():
+    run = record([0.3, 0.4], T=20000)
+    linear, descent = (certify("f1", run, 20000, kappa) for kappa in (0.0, 16.0))
+    c = OBJECTIVES["f1"].constants(20000)
+    run.sums["N"][:] *= 2.0  # W - N < 0: the linear regret is larger
+    larger = certify("f1", run, 20000, 16.0)["tight_regret"]["terms"]["regret"]
+    assert linear["tight_regret"]["terms"]["regret"] == descent["tight_regret"]["terms"]["regret"]  # W = N
+    shift = 16 * c.beta * c.eta * 0.35  # twice kappa beta eta / 2 times N - W a round
+    assert larger == pytest.approx(linear["tight_regret"]["terms"]["regret"] + shift)
+    assert "theorem1" in linear
+    assert "theorem1" not in descent
+    assert descent["theorem1_sharp"]["bound"] > linear["theorem1_sharp"]["bound"]
 
 
 def test_further_seeds_are_counted():

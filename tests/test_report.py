@@ -38,11 +38,11 @@ def test_the_report_draws_every_chart_without_an_error(finished):
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
     assert not [line for line in console if "Error" in line or "Uncaught" in line], console
-    assert 'data-drawn="5"' in result.stdout
+    assert 'data-drawn="6"' in result.stdout
     body = result.stdout[result.stdout.index("<body") :]
     charts = re.findall(r'<div class="chart[^"]*" id="chart-(\w+)"', body)
-    assert charts == ["f1", "f2", "f3", "f4", "learner"]
-    assert len(re.findall(r'<path class="js-line"', body)) >= 4 * 10 + 8
+    assert charts == ["f1", "f2", "f3", "f4", "learner", "learned"]
+    assert len(re.findall(r'<path class="js-line"', body)) >= 4 * 14 + 16
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex on the PATH")
@@ -71,7 +71,7 @@ def test_the_markdown_tables_have_equal_rows(finished):
 
 
 def test_the_figures_are_there(finished):
-    for name in ("f1", "f2", "f3", "f4", "learner"):
+    for name in ("f1", "f2", "f3", "f4", "learner", "learned"):
         assert (finished[0] / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (finished[0] / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 

@@ -105,9 +105,14 @@ def _number(metric: str, value: float) -> str:
     return f"{value:.6f}" if metric == "average" else f"{value:.4e}"
 
 
+def _half(interval: list[float]) -> float:
+    return (interval[1] - interval[0]) / 2
+
+
 def _summary(found: dict[str, Any], directory: Path) -> None:
     """One screen: the results beside the published ones, the parts of the gain, the verdict."""
     from .experiments import paper
+    from .experiments.tables import TIGHT, tight_ratios
 
     t = found["iteration"]
     table = _table(f"t = {t}", "gap", "paper", "average", "paper", "instant", "paper")
@@ -117,18 +122,29 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
             cells = [text for k in paper.METRICS for text in (_number(k, row[k]), published.get(k, ""))]
             table.add_row(f"{name} {method}", *cells)
     out.print(table)
-    parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "average", "certificate")
-    for name, gain in found["decomposition"].items():
-        tight = found["certificates"][name]["tight"]
-        parts.add_row(
-            name,
-            *(f"{gain['percent'][k]:.3g}" for k in ("tracker", "prior", "learning", "total")),
-            f"{found['learner'][name]['weight']:.7f}",
-            f"{tight['measured']:.4f}",
-            f"{tight['bound']:.4f} +- {(tight['interval'][1] - tight['interval'][0]) / 2:.4f}",
-        )
+    parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "certificate")
+    for method, end in (("hedge", ""), ("learned", "_learned")):
+        for name, gain in found[f"decomposition{end}"].items():
+            percent = {step: f"{share:.3g}" for step, share in gain["percent"].items()}
+            to_percent = 100 / found["results"][name]["sgd"]["gap"]
+            error = to_percent * _half(gain["intervals"]["learning"])
+            tight = found["certificates_by_method"][name][method]["tight"]
+            parts.add_row(
+                f"{name} {method}",
+                percent["tracker"],
+                percent["prior"],
+                f"{gain['percent']['learning']:.2g}+-{error:.1g}",
+                percent["total"],
+                f"{found[f'learner{end}'][name]['weight']:.7f}",
+                f"{tight['bound']:.4f}+-{_half(tight['interval']):.4f}",
+            )
     out.print(parts)
-    out.print("gain %: of SGD's gap, in steps that add up: SGD -> I -> (I + P)/2 -> Hedge")
+    out.print("gain %: of SGD's gap, in steps that add up: SGD -> I -> (I + P)/2 -> learner; +- is half a 95% interval")
+    ratios = [ratio for methods in tight_ratios(found).values() for ratio in methods.values()]
+    out.print(
+        f"tight certificate / measured average, all methods with a tracker: {min(ratios):.4f} to {max(ratios):.4f}, "
+        f"{'within' if max(ratios) <= TIGHT else 'NOT within'} {TIGHT}"
+    )
     for entry in found["agreement"]:
         if entry["agrees"] is False:
             out.print(
@@ -149,7 +165,7 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
 
 @app.command()
 def run(
-    objective: Annotated[str, typer.Option(help="f1 to f4.")],
+    objective: Annotated[str, typer.Option(help="f1 to f8.")],
     oracle: Annotated[str, typer.Option(help="See `o2nc list`.")] = "hedge",
     operators: Annotated[str, typer.Option("--set", help="See `o2nc list`.")] = "hull",
     rate: Annotated[float | None, typer.Option(help="Rate of the learner, where it takes one.")] = None,
@@ -191,11 +207,11 @@ def list_names() -> None:
     try:
         from .experiments.combination import LEARNERS, SETS, WORDS, describe
         from .experiments.methods import METHODS
-        from .experiments.objectives import OBJECTIVES
+        from .experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
     except ModuleNotFoundError as error:
         raise _fail(_missing(error)) from None
     table = _table("", "name", "what it is", align="left")
-    for name, f in OBJECTIVES.items():
+    for name, f in (OBJECTIVES | MORE_OBJECTIVES).items():
         table.add_row("objective", name, describe(f))
     for name in [*METHODS, *LEARNERS]:
         table.add_row("oracle", name, WORDS[name])

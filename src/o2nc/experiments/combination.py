@@ -48,6 +48,8 @@ WORDS = MappingProxyType(
         "frozen": "plays (I + P)/2 in every round",
         "identity": "plays I in every round",
         "projector": "plays P in every round",
+        "learned": "AdaHedge over I and P with the descent loss, kappa = 16",
+        "blind": "AdaGrad over the box with the descent loss, kappa = 16; does not know P",
         "hedge-self-tuned": "Hedge with the rate that tunes itself; set hull",
         "ogd": "online gradient descent; rate optional",
         "adagrad": "one step size a coordinate; set hull or box; rate optional",

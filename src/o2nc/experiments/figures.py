@@ -18,8 +18,10 @@ STYLES: dict[str, dict[str, Any]] = {
     "frozen": {"color": "#000000", "linewidth": 0.9, "linestyle": (0, (4, 4))},
     "identity": {"color": "#E69F00", "linewidth": 0.9},
     "projector": {"color": "#009E73", "linewidth": 0.9},
+    "learned": {"color": "#CC79A7", "linewidth": 1.8},
+    "blind": {"color": "#56B4E9", "linewidth": 1.2},
 }
-SHOWN = ("sgd", "hedge", "frozen")  # the paper's two lines, and the control that lies on one of them
+SHOWN = ("sgd", "hedge", "frozen", "blind", "learned")  # the paper's two, the control on one of them, the learners
 SIZE = (8.0, 3.1)
 
 
@@ -40,24 +42,29 @@ def objective_figure(name: str, methods: Mapping[str, Record]) -> Any:
     return figure
 
 
-def learner_figure(records: Mapping[str, Mapping[str, Record]]) -> Any:
-    """Two panels for Hedge on all objectives, with 95% bands: the weight of P less the prior, and the regret.
+def learner_figure(records: Mapping[str, Mapping[str, Record]], method: str = "hedge") -> Any:
+    """Two panels for a learner on all objectives, with 95% bands: the weight of P, and the regret.
+
+    The weight of the paper's Hedge is drawn less the prior and in millionths: otherwise there is nothing to see.
 
     Reference: not in the paper; the controls of this library.
     """
     figure, panels = _panels()
     colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+    still = method == "hedge"
+    prior, million = (PRIOR, 1e6) if still else (0.0, 1.0)
     for (name, methods), colour in zip(records.items(), colours, strict=False):
-        record, label = methods["hedge"], f"$f_{name[1:]}$"
+        record, label = methods[method], f"$f_{name[1:]}$"
         t = np.unique(np.linspace(1, len(record.mean["gap"]), 600).astype(int))
         half = Z / np.sqrt(record.R)  # the band is the 95% interval of the mean
-        for panel, metric, prior, scale in ((panels[0], "weight", PRIOR, 1e6), (panels[1], "regret", 0.0, 1.0)):
-            values, band = scale * (record.mean[metric][t - 1] - prior), scale * half * record.std(metric)[t - 1]
+        for panel, metric, base, scale in ((panels[0], "weight", prior, million), (panels[1], "regret", 0.0, 1.0)):
+            values, band = scale * (record.mean[metric][t - 1] - base), scale * half * record.std(metric)[t - 1]
             panel.plot(t, values, color=colour, linewidth=1.2, label=label)
             panel.fill_between(t, values - band, values + band, color=colour, alpha=0.15, linewidth=0)
-    for panel in panels:
-        panel.axhline(0.0, color="black", linewidth=0.5)
-    panels[0].set_title(r"weight of $P$ less $1/2$, in millionths", fontsize=10)
+    panels[0].axhline(0.0 if still else PRIOR, color="black", linewidth=0.5)
+    panels[1].axhline(0.0, color="black", linewidth=0.5)
+    words = "weight of $P$ less $1/2$, in millionths" if still else "weight of $P$"
+    panels[0].set_title(f"{METHODS[method].label}: {words}", fontsize=10)
     panels[1].set_title(r"regret against $I$", fontsize=10)
     panels[1].legend(frameon=False, fontsize=8)
     return figure
@@ -67,7 +74,7 @@ def _panels() -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
-    panels = figure.subplots(1, 2, gridspec_kw={"left": 0.075, "right": 0.99, "bottom": 0.145, "top": 0.91})
+    panels = figure.subplots(1, 2, gridspec_kw={"left": 0.075, "right": 0.975, "bottom": 0.145, "top": 0.91})
     for panel in panels:
         panel.set_xlabel("iteration t", fontsize=9)
         panel.tick_params(labelsize=8)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from . import paper
 from .methods import METHODS
+from .tables import TIGHT, tight_ratios
 
 METRIC_WORDS = {"gap": "final gap", "average": "average of |grad|^2", "instant": "|grad|^2 at the end"}
 CERTIFICATES = {
@@ -34,8 +35,9 @@ def layout(found: dict[str, Any]) -> list[Table]:
 
     Reference: Numerical Experiments, and the controls that it lacks.
     """
-    tables = [_results(found), _paired(found), _reductions(found), *_exact(found), _decomposition(found)]
-    tables += [_learner(found), _certificates(found)]
+    tables = [_results(found), _paired(found), _reductions(found), *_exact(found)]
+    tables += [_decomposition(found), _decomposition(found, "learned"), _learner(found), _certificates(found)]
+    tables.append(_every_certificate(found))
     if found["further_seeds"]["seeds"]:
         tables.append(_seeds(found))
     return [*tables, _agreement(found)]
@@ -128,14 +130,11 @@ def _exact(found: dict[str, Any]) -> Iterator[Table]:
         yield Table(table, title, caption, ["", "quantity", "paper", "here", "agrees"], rows)
 
 
-def _decomposition(found: dict[str, Any]) -> Table:
+def _decomposition(found: dict[str, Any], learner: str = "hedge") -> Table:
+    key = "decomposition" if learner == "hedge" else f"decomposition_{learner}"
     rows = []
-    for metric, key in (
-        ("gap", "decomposition"),
-        ("average", "decomposition_average"),
-        ("instant", "decomposition_instant"),
-    ):
-        for name, parts in found[key].items():
+    for metric in paper.METRICS:
+        for name, parts in found[key if metric == "gap" else f"{key}_{metric}"].items():
             row = [name, METRIC_WORDS[metric]]
             for step in ("tracker", "prior", "learning", "total"):
                 low, high = parts["intervals"][step]
@@ -143,20 +142,33 @@ def _decomposition(found: dict[str, Any]) -> Table:
             rows.append(row)
     caption = (
         "The gain over SGD in steps that add up: SGD to the tracker with I (tracker), to the fixed operator (I + P)/2 "
-        "(prior), to Hedge (learning). Percent of SGD's mean, and the paired 95% interval of the gain itself."
+        f"(prior), to {METHODS[learner].label} (learning). Percent of SGD's mean, and the paired 95% interval of the "
+        "gain itself."
     )
-    return Table("decomposition", "Where the gain comes from", caption,
-                 ["", "metric", "tracker", "prior", "learning", "total"], rows)  # fmt: skip
+    title = f"Where the gain comes from: {METHODS[learner].label}"
+    return Table(key, title, caption, ["", "metric", "tracker", "prior", "learning", "total"], rows)
 
 
 def _learner(found: dict[str, Any]) -> Table:
     rows = [
-        [name, f"{row['weight']:.7f}", f"{row['largest_move']:.1e}", f"{row['regret']:.4f}",
+        [name, METHODS[method].label, f"{row['weight']:.7f}", f"{row['largest_move']:.1e}", f"{row['regret']:.4f}",
          f"{row['regret_stderr']:.4f}", f"{row['gap_relative_to_frozen']:.1e}"]
-        for name, row in found["learner"].items()
+        for method, key in (("hedge", "learner"), ("learned", "learner_learned"))
+        for name, row in found[key].items()
     ]  # fmt: skip
-    header = ["", "weight of P", "largest distance from 1/2", "regret against I", "error", "gap / frozen gap - 1"]
-    caption = "What Hedge learned: the weight of P at the end, its distance from the prior at checkpoints, its regret."
+    header = [
+        "",
+        "method",
+        "weight of P",
+        "largest distance from 1/2",
+        "regret against I",
+        "error",
+        "gap / frozen gap - 1",
+    ]
+    caption = (
+        "What was learned: the weight of P at the end, its largest distance from the prior at checkpoints, and the "
+        "regret on the loss that was revealed."
+    )
     return Table("learner", "What the learner learned", caption, header, rows)
 
 
@@ -192,6 +204,38 @@ def holds(certificate: dict[str, Any]) -> str:
         return "yes"
     interval = certificate["interval"]
     return "within its interval" if interval is not None and certificate["measured"] <= interval[1] else "NO"
+
+
+def _every_certificate(found: dict[str, Any]) -> Table:
+    rows = []
+    ratios = tight_ratios(found)
+    for name, methods in found["certificates_by_method"].items():
+        for method, kinds in methods.items():
+            tight, sharp = kinds["tight"], kinds.get("theorem1_sharp")
+            low, high = tight["interval"]
+            ratio = ratios[name][method]
+            rows.append(
+                [name, METHODS[method].label, number(tight["measured"], 5), number(tight["bound"], 5),
+                 f"[{number(low, 5)}, {number(high, 5)}]", f"{ratio:.4f}", "yes" if ratio <= TIGHT else "NO",
+                 number(sharp["bound"], 3) if sharp else "not reached"]
+            )  # fmt: skip
+    T = found["settings"]["iterations"]
+    caption = (
+        f"The tight certificate of every method with a tracker over the {T} rounds of the run, whether it is within "
+        f"{TIGHT} times the measured average, and the sharp bound of Theorem 1 for the loss that was revealed, which "
+        f"is about the whole horizon of {paper.T_RUN} rounds."
+    )
+    header = [
+        "",
+        "method",
+        "measured",
+        "tight",
+        "95% interval",
+        "tight / measured",
+        f"within {TIGHT}",
+        "Theorem 1, sharp",
+    ]
+    return Table("certificates_by_method", "Certificates of every method", caption, header, rows)
 
 
 def _seeds(found: dict[str, Any]) -> Table:

@@ -1,4 +1,4 @@
-"""The methods of a run: the paper's two, and the three controls that tell what its gain is made of."""
+"""The methods of a run: the paper's two, three controls that tell what its gain is made of, and two that learn."""
 
 import math
 from collections.abc import Callable
@@ -9,11 +9,13 @@ from .. import _xp
 from .._xp import Array
 from ..conversions import SGD, Conversion, SmoothConversion
 from ..operators import Identity, Mixture
-from ..oracles import Constant, Hedge, Oracle
+from ..oracles import AdaGrad, AdaHedge, Constant, Hedge, Oracle
+from ..sets import Box
 from .objectives import Objective
 from .paper import T_RUN
 
 PRIOR = 0.5  # the weight of P before anything is learned
+KAPPA = 16.0  # the factor of the descent loss of the methods that learn, one for all objectives
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,10 @@ class Method:
     Args:
         name: the key of the method in tables and files.
         label: the words for tables and figures.
-        oracle: the oracle for an objective and an array of the wanted library; None for SGD.
+        oracle: the oracle for an objective and an array of the wanted library; None for a baseline without one.
         weight: the weight of the projector P that the method plays in every round; None if it moves or there is none.
+        kappa: the factor of the descent loss; 0 for the paper's linear loss.
+        baseline: the conversion without an oracle; None for SGD with the paper's step size.
 
     Reference: Numerical Experiments, the stochastic oracle and Hedge experts.
 
@@ -39,11 +43,15 @@ class Method:
     label: str
     oracle: Callable[[Objective, Array], Oracle] | None
     weight: float | None = None
+    kappa: float = 0.0
+    baseline: Callable[[Objective], Conversion] | None = None
 
     def conversion(self, f: Objective, like: Array, T: int = T_RUN) -> Conversion:
         """The method on ``f`` for the horizon ``T``, with arrays of the library, dtype and device of ``like``."""
         constants = f.constants(T)
-        return SGD(constants.eta) if self.oracle is None else SmoothConversion(self.oracle(f, like), constants)
+        if self.oracle is None:
+            return SGD(constants.eta) if self.baseline is None else self.baseline(f)
+        return SmoothConversion(self.oracle(f, like), constants, self.kappa)
 
 
 def hedge_rate(f: Objective, T: int = T_RUN) -> float:
@@ -69,6 +77,10 @@ def _frozen(f: Objective, like: Array) -> Oracle:
     return Constant(Mixture(_xp.like([1 - PRIOR, PRIOR], like), (Identity(), f.projector(like))))
 
 
+def _learned(f: Objective, like: Array) -> Oracle:
+    return AdaHedge([Identity(), f.projector(like)])
+
+
 METHODS = MappingProxyType(
     {
         method.name: method
@@ -78,6 +90,8 @@ METHODS = MappingProxyType(
             Method("frozen", "frozen prior (I + P)/2", _frozen, weight=PRIOR),
             Method("identity", "tracker with I", lambda f, like: Constant(), weight=0.0),
             Method("projector", "tracker with P", lambda f, like: Constant(f.projector(like)), weight=1.0),
+            Method("learned", "AdaHedge, descent loss", _learned, kappa=KAPPA),
+            Method("blind", "diagonal AdaGrad, without P", lambda f, like: AdaGrad(Box()), kappa=KAPPA),
         )
     }
 )
@@ -91,7 +105,7 @@ def method(name: str) -> Method:
     >>> method("adam")
     Traceback (most recent call last):
         ...
-    ValueError: `method` must be one of sgd, hedge, frozen, identity, projector; got 'adam'.
+    ValueError: `method` must be one of sgd, hedge, frozen, identity, projector, learned, blind; got 'adam'.
     """
     if name not in METHODS:
         raise ValueError(f"`method` must be one of {', '.join(METHODS)}; got {name!r}.")

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from .. import _xp
 from .._xp import Array
-from ..conversions import SGD, SmoothConversion
+from ..conversions import SmoothConversion
 from ..vectors import inner
 from . import backends
 from .backends import numbers
 from .methods import Method, method
 from .noise import signs
 from .objectives import Objective, objective
+from .objectives.draw import noise_of
 from .paper import ITERATIONS, T_RUN
 from .record import Floats, Record, moments
 from .side_by_side import SideBySide
@@ -29,7 +30,7 @@ class Cell:
     r"""The unit of work: some methods on an objective for the replications start .. stop - 1, with the same noise.
 
     Args:
-        objective: "f1" to "f4".
+        objective: "f1" to "f8".
         methods: keys of `METHODS`.
         start: the first replication.
         stop: the one after the last.
@@ -103,15 +104,13 @@ def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK
     """
     replications = range(cell.start, cell.stop)
     with backends.mode(cell.backend, cell.dtype) as like:
-        trackers = [one for one in methods if one.oracle]
-        rest = [one for one in methods if not one.oracle]
-        groups = [_Group(f, some, like, cell.iterations, len(replications)) for some in (rest, trackers) if some]
+        groups = [_Group(f, some, like, cell.iterations, len(replications)) for some in _alike(methods)]
         squares = np.zeros(len(replications))
         for t in range(0, cell.iterations, block):
             drawn = t % (DRAWS * block)
             if drawn == 0:
                 epsilon = signs(cell.seed, f.name, replications, t, min(DRAWS * block, cell.iterations - t), f.d)
-            noise = f.noise(backends.array(epsilon[drawn : drawn + block], like))
+            noise = noise_of(f, backends.array(epsilon[drawn : drawn + block], like), t)
             squares += numbers(inner(noise, noise)).sum(axis=0)
             for group in groups:
                 group.play(t, noise)
@@ -121,8 +120,16 @@ def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK
     return {one.name: records[one.name] for one in methods}
 
 
+def _alike(methods: Sequence[Method]) -> list[list[Method]]:
+    """The methods in groups that can share a conversion: each baseline alone, the trackers by their loss."""
+    groups: dict[Any, list[Method]] = {}
+    for one in methods:
+        groups.setdefault(one.kappa if one.oracle else one.name, []).append(one)
+    return list(groups.values())
+
+
 def _round(f: Objective, conversion: Any, learners: Sequence[int]) -> backends.Round:
-    """A round as a pure function; it records gap, squared gradient, regret and the losses of the learners' experts."""
+    """A round as a pure function; it records gap, squared gradient, regret and the weights of P that learners play."""
 
     def play_round(carry: Any, noise: Array) -> tuple[Any, tuple[Array, ...]]:
         x, state = carry
@@ -130,7 +137,8 @@ def _round(f: Objective, conversion: Any, learners: Sequence[int]) -> backends.R
         dx, after = conversion.update(g + noise, state, x)
         record = [gap, inner(g, g)]
         if hasattr(state, "regret"):
-            record += [after.regret, *(state.oracle[k].C for k in learners)]  # the weights of this round follow from C
+            oracles = conversion.oracle.oracles
+            record += [after.regret, *(oracles[k].weights(state.oracle[k])[..., 1:] for k in learners)]
         return (x + dx, after), tuple(record)
 
     return play_round
@@ -142,9 +150,9 @@ class _Group:
     def __init__(self, f: Objective, methods: Sequence[Method], like: Array, iterations: int, R: int) -> None:
         self.f, self.methods, self.R = f, methods, R
         self.oracles = tuple(one.oracle(f, like) for one in methods if one.oracle)
-        constants = f.constants(T_RUN)
-        sgd = SGD(constants.eta)
-        self.conversion = SmoothConversion(SideBySide(self.oracles), constants) if self.oracles else sgd
+        self.conversion: Any = methods[0].conversion(f, like)
+        if self.oracles:
+            self.conversion = SmoothConversion(SideBySide(self.oracles), f.constants(T_RUN), methods[0].kappa)
         x = f.start(like) + _xp.zeros((len(methods), R, f.d), like)
         self.carry: Any = (x, self.conversion.init(x))
         weighs = [
@@ -166,9 +174,7 @@ class _Group:
             if one.weight is not None:
                 block["weight"] = np.full((len(block["gap"]), self.R), one.weight)
             elif k in self.learners:
-                C = rest[1 + self.learners.index(k)]
-                oracle: Any = self.oracles[k]
-                block["weight"] = numbers(oracle.weights(self.carry[1].oracle[k]._replace(C=C))[..., 1:])
+                block["weight"] = numbers(rest[1 + self.learners.index(k)])
             ledger.add(t, block)
 
     def records(self, replications: NDArray[np.int64], noise: Floats) -> dict[str, Record]:

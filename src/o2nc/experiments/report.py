@@ -11,7 +11,7 @@ import numpy as np
 from .figures import STYLES
 from .layout import Table
 from .markup import html_table
-from .methods import METHODS
+from .methods import METHODS, PRIOR
 from .record import Floats, Record
 from .words import findings
 
@@ -40,7 +40,7 @@ def report(records: Mapping[str, Mapping[str, Record]], found: dict[str, Any], t
     Reference: Numerical Experiments, and the controls that it lacks.
     """
     charts = {f"chart-{name}": _objective_chart(name, methods) for name, methods in records.items()}
-    charts["chart-learner"] = _learner_chart(records)
+    charts |= {"chart-learner": _learner_chart(records), "chart-learned": _learner_chart(records, "learned")}
     words = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in findings(found))
     links = "".join(f'<a href="#{table.name}">{html.escape(table.title)}</a>' for table in tables)
     settings = ", ".join(f"{key} {value}" for key, value in found["settings"].items())
@@ -90,23 +90,25 @@ def _objective_chart(name: str, methods: Mapping[str, Record]) -> dict[str, Any]
                 {"x": t, "y": values, "name": METHODS[method].label, "legendgroup": method, "line": line,
                  "showlegend": not axis, "xaxis": f"x{axis}", "yaxis": f"y{axis}", "mode": "lines"}
             )  # fmt: skip
-    floor = min(float(methods["hedge"].mean["gap"].min()), float(methods["sgd"].mean["gap"].min()))
-    floors = (floor / 30, float(methods["hedge"].mean["instant"].min()) / 30)
-    return _layout(data, (f"{name}: gap", f"{name}: squared gradient"), floors)
+    others = [record.mean for method, record in methods.items() if method != "projector"]  # P alone may reach 0
+    gap, instant = (min(float(mean[metric].min()) for mean in others) / 5 for metric in ("gap", "instant"))
+    return _layout(data, (f"{name}: gap", f"{name}: squared gradient"), (gap, instant))
 
 
-def _learner_chart(records: Mapping[str, Mapping[str, Record]]) -> dict[str, Any]:
-    data = []
+def _learner_chart(records: Mapping[str, Mapping[str, Record]], method: str = "hedge") -> dict[str, Any]:
+    data, label, still = [], METHODS[method].label, method == "hedge"
     for i, (name, methods) in enumerate(records.items()):
-        record = methods["hedge"]
+        record = methods[method]
+        weight = 1e6 * (record.mean["weight"] - PRIOR) if still else record.mean["weight"]
         colour = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")[i % 4]
-        for values, axis in ((1e6 * (record.mean["weight"] - 0.5), ""), (record.mean["regret"], "2")):
+        for values, axis in ((weight, ""), (record.mean["regret"], "2")):
             t, y = _thin(values)
             data.append(
                 {"x": t, "y": y, "name": name, "legendgroup": name, "showlegend": not axis, "line": {"color": colour},
                  "xaxis": f"x{axis}", "yaxis": f"y{axis}", "mode": "lines"}
             )  # fmt: skip
-    return _layout(data, ("Hedge: weight of P less 1/2, in millionths", "Hedge: regret against I"), None)
+    words = "weight of P less 1/2, in millionths" if still else "weight of P"
+    return _layout(data, (f"{label}: {words}", f"{label}: regret against I"), None)
 
 
 def _layout(data: list[Any], titles: tuple[str, str], floors: tuple[float, float] | None) -> dict[str, Any]:

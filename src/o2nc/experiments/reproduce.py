@@ -93,7 +93,7 @@ def write(out: Path, records: Records, settings: Settings, found: dict[str, Any]
     except OSError as error:
         raise StoreError(f"Cannot use {figures} as a directory: {error.strerror}.") from error
     tasks: list[tuple[Any, ...]] = [(name, objective_figure, name, methods) for name, methods in records.items()]
-    tasks.append(("learner", learner_figure, records))
+    tasks += [("learner", learner_figure, records), ("learned", learner_figure, records, "learned")]
     if (jobs or os.cpu_count() or 1) > 1:
         import joblib
 

@@ -28,8 +28,8 @@ class Settings:
 
     Reference: Numerical Experiments, the evaluation protocol.
 
-    >>> [cell.name for cell in Settings(replications=200).cells()][:2]
-    ['seed0-f1-sgd+hedge+frozen+identity+projector-0-128', 'seed0-f1-sgd+hedge+frozen+identity+projector-128-200']
+    >>> [(cell.objective, cell.start, cell.stop) for cell in Settings(replications=200).cells()][:2]
+    [('f1', 0, 128), ('f1', 128, 200)]
     """
 
     seed: int = 0

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import _xp
 from .._xp import Array
-from ..losses import LinearLoss, Loss
+from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import Operator
 from ..oracles import Oracle
 
@@ -60,10 +60,10 @@ class SideBySide:
         return Side(tuple(oracle.play(state[k], m[k, ...]) for k, oracle in enumerate(self.oracles)))
 
     def learn(self, state: tuple[Any, ...], loss: Loss) -> tuple[Any, ...]:
-        """Each learns from its slice of the linear loss."""
-        if not isinstance(loss, LinearLoss):
-            raise TypeError(f"`SideBySide` takes the paper's linear loss; got {type(loss).__name__}.")
+        """Each learns from its slice of the loss."""
+        if not isinstance(loss, (LinearLoss, DescentLoss)):
+            raise TypeError(f"`SideBySide` takes a linear or a descent loss; got {type(loss).__name__}.")
         return tuple(
-            oracle.learn(state[k], LinearLoss(loss.s[k, ...], loss.m[k, ...], loss.scale))
+            oracle.learn(state[k], loss._replace(s=loss.s[k, ...], m=loss.m[k, ...]))
             for k, oracle in enumerate(self.oracles)
         )

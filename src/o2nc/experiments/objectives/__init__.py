@@ -41,17 +41,18 @@ MORE_OBJECTIVES: dict[str, Objective] = {f.name: f for f in (BentValley(), LowRa
 
 
 def objective(name: str) -> Objective:
-    r"""The objective $f_i$ of the paper called ``name``, "f1" to "f4".
+    r"""The objective called ``name``: "f1" to "f4" are the paper's, "f5" to "f8" are not.
 
     Reference: Numerical Experiments.
 
     >>> objective("f3").d
     64
-    >>> objective("f5")
+    >>> objective("f9")
     Traceback (most recent call last):
         ...
-    ValueError: `objective` must be one of f1, f2, f3, f4; got 'f5'.
+    ValueError: `objective` must be one of f1, f2, f3, f4, f5, f6, f7, f8; got 'f9'.
     """
-    if name not in OBJECTIVES:
-        raise ValueError(f"`objective` must be one of {', '.join(OBJECTIVES)}; got {name!r}.")
-    return OBJECTIVES[name]
+    known = OBJECTIVES | MORE_OBJECTIVES
+    if name not in known:
+        raise ValueError(f"`objective` must be one of {', '.join(known)}; got {name!r}.")
+    return known[name]

@@ -46,7 +46,19 @@ def draw(f: Objective, seed: int, replications: Sequence[int], start_round: int,
     >>> (xi[:, 0] != 0).sum(axis=-1), (xi[:, 0, :32] != 0).sum(axis=-1)
     (array([32, 32]), array([ 0, 32]))
     """
-    epsilon = array(signs(seed, f.name, replications, start_round, rounds, f.d), like)
-    if isinstance(f, RoundNoise):
-        return f.noise(epsilon, _xp.like([[[float(t)]] for t in range(start_round, start_round + rounds)], like))
-    return f.noise(epsilon)
+    return noise_of(f, array(signs(seed, f.name, replications, start_round, rounds, f.d), like), start_round)
+
+
+def noise_of(f: Objective, epsilon: Array, start_round: int) -> Array:
+    r"""The noise made of the signs ``epsilon`` of the rounds from ``start_round`` on, of shape (rounds, R, d).
+
+    Reference: Numerical Experiments, the stochastic oracle.
+
+    >>> import numpy as np
+    >>> from o2nc.experiments.objectives import objective
+    >>> noise_of(objective("f8"), np.ones((2, 1, 64)), start_round=1499)[:, 0, 0] != 0
+    array([False,  True])
+    """
+    if not isinstance(f, RoundNoise):
+        return f.noise(epsilon)
+    return f.noise(epsilon, _xp.like([[[float(start_round + i)]] for i in range(epsilon.shape[0])], epsilon))
