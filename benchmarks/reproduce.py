@@ -169,7 +169,7 @@ def end_to_end(rounds=T, repeats=3):
         ratios.append(ours / plain)
         spent, before = cpu.ru_utime + cpu.ru_stime - before, cpu.ru_utime + cpu.ru_stime
         print(
-            f"  {ratios[-1]:.2f}   ({ours:.1f} s / {plain:.1f} s wall; {spent:.1f} s / {plain_cpu:.1f} s CPU, half of it "
+            f"  {ratios[-1]:.2f}   ({ours:.1f} s / {plain:.1f} s wall; {spent:.1f} s / {plain_cpu:.1f} s CPU, half "
             f"{spent / plain_cpu / 2:.2f}; plain gap of f4 {finals['f4'][0][1]:.3e})"
         )
     print(f"  median {np.median(ratios):.2f}   (at most 1.5 is wanted, 1.0 is the goal)")
