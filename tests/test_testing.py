@@ -740,7 +740,7 @@ def test_a_vector_that_is_none():
 
 
 def test_states_are_packed_as_plain_data():
-    oracle = Compared(Hedge([Identity(), Diagonal(MASK)]), [Identity()])
+    oracle = Compared(Hedge([Identity(), Diagonal(cut(NUMPY, MASK))]), [Identity()])
     state = SmoothConversion(oracle, SMOOTH).init(cut(NUMPY, np.ones(D)))
     packed = pack(state, lambda array: array.tolist())
     assert packed["m"] == {"arrays": [[[0.0], [0.0]], [0.0]]}
