@@ -22,7 +22,7 @@ from o2nc import (
     oracles,
     sets,
 )
-from o2nc.conversions import SegmentConversion
+from o2nc.conversions import Adam, HeavyBall, SegmentConversion
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector
 from o2nc.oracles import (
     FTRL,
@@ -188,6 +188,8 @@ def test_a_comparator_other_than_the_identity():
 
 CONVERSIONS = {
     "SGD": (lambda oracle: SGD(eta=0.1), {}),
+    "HeavyBall": (lambda oracle: HeavyBall(eta=0.1), {}),
+    "Adam": (lambda oracle: Adam(eta=0.1), {}),
     "SmoothConversion": (lambda oracle: SmoothConversion(oracle, SMOOTH), {"predictable": True}),
     "descent": (lambda oracle: SmoothConversion(oracle, SMOOTH, kappa=1.0), {"predictable": True}),
     "SegmentConversion": (lambda oracle: SegmentConversion(oracle, SMOOTH), {"with_r": False}),

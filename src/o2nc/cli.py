@@ -201,6 +201,62 @@ def run(
     out.print(chart({name: r.mean["gap"] for name, r in records.items()}, "gap"), markup=False, highlight=False)
 
 
+@app.command()
+def compare(
+    objective: Annotated[list[str] | None, typer.Option(help="f1 to f8; again for more. All if not given.")] = None,
+    oracle: Annotated[
+        list[str] | None, typer.Option(help="A further oracle, name[:set][:rate=...][:kappa=...]; again for more.")
+    ] = None,
+    seed: Seed = 0,
+    replications: Replications = 16,
+    iterations: Iterations = 3000,
+    jobs: Annotated[int | None, typer.Option(help="Processes; as many as processors if not given.")] = None,
+    backend: Backend = "numpy",
+    dtype: Dtype = "float64",
+    path: Annotated[Path | None, typer.Option("--out", help="File for the numbers as JSON.")] = None,
+) -> None:
+    """Compare oracles with SGD, heavy ball, Adam and fixed experts, with the same noise and number of samples."""
+    try:
+        from .experiments import compare as comparing
+        from .experiments.chart import MARKS, chart
+        from .experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
+        from .experiments.settings import Settings
+        from .experiments.store import StoreError
+
+        settings = Settings(seed, replications, iterations, backend, dtype)
+        names = objective or list(OBJECTIVES | MORE_OBJECTIVES)
+        comparison = comparing.compare(names, oracle or [], settings, jobs)
+        if path is not None:
+            comparing.write_comparison(path, comparison)
+    except (StoreError, ValueError, TypeError) as error:
+        raise _fail(error) from None
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    found = comparison.found
+    for name, results in found["results"].items():
+        table = _table(f"{name}, t = {iterations}", "gap", "/ best", "average", "regret", "certificate", "rate")
+        for key, row in results.items():
+            table.add_row(key, *_comparison_row(row))
+        out.print(table)
+        out.print(f"best fixed expert in hindsight: {found['hindsight'][name]}")
+        lines = {key: comparison.lines[name][key] for key in ("sgd", "adam", "hedge", "learned", "blind")}
+        lines |= {key: comparison.lines[name][key] for key in (oracle or [])[: len(MARKS) - len(lines)]}
+        out.print(chart(lines, f"{name}: gap"), markup=False, highlight=False)
+        out.print()
+    out.print("/ best: the gap over the smaller of those of SGD and the tracker with I, +- its standard error")
+    out.print("certificate: the tight one over the average; regret: against I, on the loss that was revealed")
+    out.print(f"rates of SGD and heavy ball: {', '.join(f'{v:g}' for v in comparing.FACTORS)} times the paper's step")
+    out.print(f"rates of Adam: {', '.join(f'{v:g}' for v in comparing.RATES)}; ! is an end of the grid")
+
+
+def _comparison_row(row: dict[str, Any]) -> list[str]:
+    regret = f"{row['regret']:.3g}" if "regret" in row else ""
+    bound = f"{row['certificates']['tight']['bound'] / row['average']:.3f}" if "certificates" in row else ""
+    rate = f"{row['chosen']:g}{'!' if row['at_an_end_of_the_grid'] else ''}" if "chosen" in row else ""
+    ratio = f"{row['ratio']:.3f}+-{row['ratio_stderr']:.3f}"
+    return [f"{row['gap']:.3e}", ratio, f"{row['average']:.5f}", regret, bound, rate]
+
+
 @app.command("list")
 def list_names() -> None:
     """Name the objectives, oracles and sets."""

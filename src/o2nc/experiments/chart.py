@@ -7,7 +7,7 @@ import numpy as np
 
 from .record import Floats
 
-MARKS = "*o+x"
+MARKS = "*o+x#@%&"
 
 
 def chart(lines: Mapping[str, Floats], title: str, width: int = 64, height: int = 12) -> str:

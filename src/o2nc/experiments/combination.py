@@ -7,7 +7,19 @@ from typing import Any
 
 from .._xp import Array
 from ..operators import Identity
-from ..oracles import FTRL, OGD, OMD, AdaGrad, Entropic, FullAdaGrad, Hedge, Oracle
+from ..oracles import (
+    FTRL,
+    OGD,
+    OMD,
+    AdaGrad,
+    AdaHedge,
+    DiscountedHedge,
+    Entropic,
+    FullAdaGrad,
+    Hedge,
+    Oracle,
+    ShortMemoryHedge,
+)
 from ..sets import Box, Hull, OperatorSet, PositiveContractions, SpectralBall
 from .methods import METHODS, Method
 from .objectives import Objective, objective
@@ -27,6 +39,9 @@ SETS: MappingProxyType[str, Callable[[Objective, Array], OperatorSet]] = Mapping
 LEARNERS: MappingProxyType[str, tuple[Callable[[Any, float | None], Oracle], bool]] = MappingProxyType(
     {
         "hedge-self-tuned": (lambda operators, eta: Hedge(operators), False),
+        "adahedge": (lambda operators, eta: AdaHedge(operators), False),
+        "discounted-hedge": (lambda operators, eta: DiscountedHedge(operators), False),
+        "short-memory-hedge": (lambda operators, eta: ShortMemoryHedge(operators), False),
         "ogd": (lambda operators, eta: OGD(operators, eta), False),
         "adagrad": (lambda operators, eta: AdaGrad(operators, eta), False),
         "full-adagrad": (lambda operators, eta: FullAdaGrad(operators, eta), False),
@@ -51,6 +66,9 @@ WORDS = MappingProxyType(
         "learned": "AdaHedge over I and P with the descent loss, kappa = 16",
         "blind": "AdaGrad over the box with the descent loss, kappa = 16; does not know P",
         "hedge-self-tuned": "Hedge with the rate that tunes itself; set hull",
+        "adahedge": "Hedge whose rate follows its mixability gaps; set hull",
+        "discounted-hedge": "Hedge that forgets; set hull; no regret bound",
+        "short-memory-hedge": "Hedge with a short memory and no scale; set hull; no regret bound",
         "ogd": "online gradient descent; rate optional",
         "adagrad": "one step size a coordinate; set hull or box; rate optional",
         "full-adagrad": "AdaGrad with a full metric; set hull or box; rate optional",
