@@ -224,7 +224,8 @@ class Nonsmooth:
         """
         if t < 0:
             raise ValueError(f"`t` must be a round, at least 0; got {t}.")
-        return 1.0 if t >= self.T else (t - self.b * (1 - self.b**t) / self.a) / self.T
+        c = -math.expm1(t * math.log1p(-self.a))  # 1 - b^t, in full precision for small a
+        return 1.0 if t >= self.T else (t - self.b * c / self.a) / self.T
 
     def tau(self, u: float) -> int:
         """The round tau whose law is line 12 of Algorithm 2, from ``u`` uniform on [0, 1), by inversion.
