@@ -84,8 +84,8 @@ class Smooth:
     def energy(self, kappa: float = 0.0) -> float:
         r"""A bound on the energy $\sum_tE(\|p_t\|\|m_t\|)^2$ of the losses, p_t their gradient in v = U m.
 
-        $\|p_t\|\le(\|s_t\|+\frac{\kappa a}{64}G_0)/G$, $E\|s_t\|^2\le G_0^2+\sigma^2$ and $\|m_t\|\le G_0$; the value of
-        a loss at any contraction is at most $\|p_t\|\|m_t\|$.
+        $\|p_t\|\le(\|s_t\|+\frac{\kappa a}{64}G_0)/G$, $E\|s_t\|^2\le G_0^2+\sigma^2$ and $\|m_t\|\le G_0$; the value
+        of a loss at any contraction is at most $\|p_t\|\|m_t\|$.
         """
         return 2 * self.T * (math.hypot(self.G0, self.sigma) + kappa * self.a / 64 * self.G0) ** 2
 

@@ -53,6 +53,14 @@ class OverExperts:
         """The mixture with the current weights."""
         return self.hull(state).operator(self.weights(state))
 
+    def learn(self, state: Any, loss: Loss) -> Any:
+        """Observe the losses of the experts."""
+        return self.observe(state, self.losses(state, loss))
+
+    def observe(self, state: Any, losses: Array) -> Any:
+        """The state after the losses of the experts in this round, (..., K): all that such a learner sees."""
+        raise NotImplementedError
+
     def hull(self, state: Any) -> Any:
         """The `Hull` of this round."""
         return self.experts.at(state.t)  # type: ignore[union-attr]

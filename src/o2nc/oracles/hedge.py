@@ -11,7 +11,6 @@ from .. import _xp
 from .._xp import Array
 from ..certificates.hedge import hedge_constant
 from ..constants import check_number, check_numbers
-from ..losses import Loss
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -83,9 +82,8 @@ class Hedge(OverExperts):
         """w_t, of shape (..., K)."""
         return self.tilted(state.C * -self._rate(state))
 
-    def learn(self, state: HedgeState, loss: Loss) -> HedgeState:
+    def observe(self, state: HedgeState, losses: Array) -> HedgeState:
         """Add the losses of the experts."""
-        losses = self.losses(state, loss)
         xp = _xp.namespace(losses)
         peak = xp.max(xp.abs(losses), axis=-1, keepdims=True)
         return HedgeState(C=state.C + losses, E=state.E + peak * peak, t=state.t + 1)
