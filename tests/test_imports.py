@@ -133,7 +133,7 @@ def run(code):
 def test_import_is_light():
     """`import o2nc` brings numpy, array_api_compat and the standard library, and nothing else: no torch, no extra."""
     code = """
-import sys, numpy, array_api_compat
+import sys, numpy.random, array_api_compat
 before = set(sys.modules)
 import o2nc
 print(*{m.split('.')[0] for m in set(sys.modules) - before})
