@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
+def brief(value: Any) -> str:
+    """``value`` as an error message shows it."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def check_number(name: str, value: float, *, positive: bool = False) -> None:
     """Raise unless ``value`` is a finite number >= 0 (> 0 if ``positive``)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

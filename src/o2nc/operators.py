@@ -5,13 +5,13 @@ An operator acts on the last axis of an array, so replications on the leading ax
 by construction and is made with `trusted`, without a check, so that it can be traced and costs nothing.
 """
 
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from . import _xp
 from ._xp import Array
+from .constants import brief
 from .vectors import Blocks, Vector, apply, check_shapes, check_vector, join, leaf, shape_of, split
 
 Self = TypeVar("Self")
@@ -62,14 +62,17 @@ def check_acts(name: str, U: Operator, x: Vector) -> None:
     try:
         found = shape_of(act(U, x))
     except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:  # one for each array library
-        raise ValueError(f"{rule} does not: {error}") from error
+        raise ValueError(f"{rule} does not: {str(error).rstrip(' .')}.") from error
     if found != shape_of(x):
         raise ValueError(f"{rule} returns shape {found}.")
+    for V in U.operators if isinstance(U, Mixture) else (U,):
+        if isinstance(V, Diagonal) and shape_of(V.diagonal)[-1] != shape_of(x)[-1]:
+            raise ValueError(f"{rule} has shape {shape_of(V.diagonal)}.")  # it would broadcast
 
 
 def _check_matrix(name: str, A: Any, rule: str, axes: int | None = None) -> None:
     if not _xp.is_array(A):
-        raise TypeError(f"`{name}` must be an array of shape {rule}; got {reprlib.repr(A)}.")
+        raise TypeError(f"`{name}` must be an array of shape {rule}; got {brief(A)}.")
     if A.ndim < 2 or A.ndim != (axes or A.ndim):
         raise ValueError(f"`{name}` must be an array of shape {rule}; got shape {tuple(A.shape)}.")
     if not _xp.is_floating(A):
@@ -79,7 +82,7 @@ def _check_matrix(name: str, A: Any, rule: str, axes: int | None = None) -> None
 def check_operators(name: str, operators: Any) -> tuple[Operator, ...]:
     """The operators as a tuple; raise unless they are operators."""
     if not isinstance(operators, Iterable) or _xp.is_array(operators):
-        raise TypeError(f"`{name}` must be a sequence of operators; got {reprlib.repr(operators)}.")
+        raise TypeError(f"`{name}` must be a sequence of operators; got {brief(operators)}.")
     operators = tuple(operators)
     for U in operators:
         check_is_operator(name, U)

@@ -1,7 +1,6 @@
 """Hedge, the entropic learner over finitely many experts."""
 
 import math
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates.hedge import hedge_constant
-from ..constants import check_number, check_numbers
+from ..constants import brief, check_number, check_numbers
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -69,7 +68,7 @@ class Hedge(OverExperts):
         elif self.gamma is not None:
             rates = check_numbers("Hedge(gamma=...)", self.gamma)
             if not rates or min(rates) <= 0 or any(late > early for early, late in pairwise(rates)):
-                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {reprlib.repr(rates)}.")
+                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {brief(rates)}.")
             object.__setattr__(self, "gamma", rates)
         check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
 
