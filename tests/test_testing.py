@@ -18,18 +18,20 @@ from o2nc import (
     Smooth,
     SmoothConversion,
     conversions,
+    directions,
     operators,
     oracles,
     sets,
 )
 from o2nc.conversions import Adam, HeavyBall, SegmentConversion
-from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector
+from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector, Toward
 from o2nc.oracles import (
     FTRL,
     OGD,
     OMD,
     AdaGrad,
     AdaHedge,
+    Adaptive,
     Compared,
     Constant,
     DiscountedHedge,
@@ -84,6 +86,7 @@ OPERATORS = {
     "Dense": lambda lib: Dense(lib.array(SWAP)),
     "Mixture": lambda lib: Mixture(lib.array([0.25, 0.75]), (Identity(), Dense(lib.array(SWAP)))),
     "Blockwise": lambda lib: Blockwise((Identity(), Diagonal(lib.array([0.5]))), shapes=SHAPES),
+    "Toward": lambda lib: Toward(lib.array([1.0, 2.0, 3.0]), lib.array([0.5, -2.0, 1.0])),
 }
 ON_BLOCKS = {
     "Diagonal": lambda lib: Diagonal(cut(lib, MASK)),
@@ -143,6 +146,7 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "AdaGrad": (lambda S, T: AdaGrad(S), COORDINATES, {}),
     "FullAdaGrad": (lambda S, T: FullAdaGrad(S), SETS, {}),
     "Compared": (lambda S, T: Compared(OGD(S), [Identity()]), ["Box"], {}),
+    "Adaptive": (lambda S, T: Adaptive([directions.Momentum(), directions.RMS(), directions.Sign()]), ["Box"], {}),
 }
 QUICK = [("Hedge", "Hull"), ("OGD", "Box")]  # whose regret is measured on JAX as well
 MATRIX = [(oracle, kind) for oracle, (_, kinds, _) in ORACLES.items() for kind in kinds]

@@ -154,7 +154,7 @@ def vectorized(function: Callable) -> Callable:
 
 
 def repeat(function: Callable[[Any], Any], rounds: int, value: Any) -> Any:
-    """``function`` applied ``rounds`` times, starting at the tuple ``value``; one loop under a JAX trace, so that jit is quick."""
+    """``function`` applied ``rounds`` times to the tuple ``value``; one loop under a JAX trace, for a quick jit."""
     if array_api_compat.is_jax_array(value[0]) and is_traced(value[0]):
         import jax
 

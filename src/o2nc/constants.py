@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
+def brief(value: Any) -> str:
+    """``value`` as an error message shows it."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def check_number(name: str, value: float, *, positive: bool = False) -> None:
     """Raise unless ``value`` is a finite number >= 0 (> 0 if ``positive``)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -84,8 +90,8 @@ class Smooth:
     def energy(self, kappa: float = 0.0) -> float:
         r"""A bound on the energy $\sum_tE(\|p_t\|\|m_t\|)^2$ of the losses, p_t their gradient in v = U m.
 
-        $\|p_t\|\le(\|s_t\|+\frac{\kappa a}{64}G_0)/G$, $E\|s_t\|^2\le G_0^2+\sigma^2$ and $\|m_t\|\le G_0$; the value of
-        a loss at any contraction is at most $\|p_t\|\|m_t\|$.
+        $\|p_t\|\le(\|s_t\|+\frac{\kappa a}{64}G_0)/G$, $E\|s_t\|^2\le G_0^2+\sigma^2$ and $\|m_t\|\le G_0$; the value
+        of a loss at any contraction is at most $\|p_t\|\|m_t\|$.
         """
         return 2 * self.T * (math.hypot(self.G0, self.sigma) + kappa * self.a / 64 * self.G0) ** 2
 
@@ -224,7 +230,8 @@ class Nonsmooth:
         """
         if t < 0:
             raise ValueError(f"`t` must be a round, at least 0; got {t}.")
-        return 1.0 if t >= self.T else (t - self.b * (1 - self.b**t) / self.a) / self.T
+        c = -math.expm1(t * math.log1p(-self.a))  # 1 - b^t, in full precision for small a
+        return 1.0 if t >= self.T else (t - self.b * c / self.a) / self.T
 
     def tau(self, u: float) -> int:
         """The round tau whose law is line 12 of Algorithm 2, from ``u`` uniform on [0, 1), by inversion.

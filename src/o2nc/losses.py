@@ -17,6 +17,11 @@ class Loss(Protocol):
     """
 
     @property
+    def s(self) -> Vector:
+        """The sample of the round; learners see the loss, adaptive experts see this."""
+        ...
+
+    @property
     def m(self) -> Vector:
         """The direction on which operators are judged."""
         ...

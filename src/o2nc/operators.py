@@ -5,14 +5,14 @@ An operator acts on the last axis of an array, so replications on the leading ax
 by construction and is made with `trusted`, without a check, so that it can be traced and costs nothing.
 """
 
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from . import _xp
 from ._xp import Array
-from .vectors import Blocks, Vector, apply, check_shapes, check_vector, join, leaf, shape_of, split
+from .constants import brief
+from .vectors import Blocks, Scalar, Vector, apply, check_shapes, check_vector, inner, join, leaf, shape_of, split
 
 Self = TypeVar("Self")
 
@@ -62,14 +62,17 @@ def check_acts(name: str, U: Operator, x: Vector) -> None:
     try:
         found = shape_of(act(U, x))
     except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:  # one for each array library
-        raise ValueError(f"{rule} does not: {error}") from error
+        raise ValueError(f"{rule} does not: {str(error).rstrip(' .')}.") from error
     if found != shape_of(x):
         raise ValueError(f"{rule} returns shape {found}.")
+    for V in U.operators if isinstance(U, Mixture) else (U,):
+        if isinstance(V, Diagonal) and shape_of(V.diagonal)[-1] != shape_of(x)[-1]:
+            raise ValueError(f"{rule} has shape {shape_of(V.diagonal)}.")  # it would broadcast
 
 
 def _check_matrix(name: str, A: Any, rule: str, axes: int | None = None) -> None:
     if not _xp.is_array(A):
-        raise TypeError(f"`{name}` must be an array of shape {rule}; got {reprlib.repr(A)}.")
+        raise TypeError(f"`{name}` must be an array of shape {rule}; got {brief(A)}.")
     if A.ndim < 2 or A.ndim != (axes or A.ndim):
         raise ValueError(f"`{name}` must be an array of shape {rule}; got shape {tuple(A.shape)}.")
     if not _xp.is_floating(A):
@@ -79,7 +82,7 @@ def _check_matrix(name: str, A: Any, rule: str, axes: int | None = None) -> None
 def check_operators(name: str, operators: Any) -> tuple[Operator, ...]:
     """The operators as a tuple; raise unless they are operators."""
     if not isinstance(operators, Iterable) or _xp.is_array(operators):
-        raise TypeError(f"`{name}` must be a sequence of operators; got {reprlib.repr(operators)}.")
+        raise TypeError(f"`{name}` must be a sequence of operators; got {brief(operators)}.")
     operators = tuple(operators)
     for U in operators:
         check_is_operator(name, U)
@@ -291,6 +294,61 @@ class Blockwise:
         if len(v.arrays) != len(self.operators):
             raise ValueError(f"The vector must have {len(self.operators)} blocks; got {len(v.arrays)}.")
         return Blocks(tuple(act(U, x) for U, x in zip(self.operators, v.arrays, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Toward:
+    r"""A symmetric operator with $Um=d$ and $\|U\|_{op}=\|d\|/\|m\|\le 1$, at O(d) cost: a scaled reflection.
+
+    $$U=-\epsilon\frac{\|d\|}{\|m\|}\Bigl(I-2\frac{ww^\top}{\|w\|^2}\Bigr),\qquad
+      w=\frac m{\|m\|}+\epsilon\frac d{\|d\|},\qquad\epsilon=\mathrm{sign}\langle m,d\rangle,$$
+
+    where the sign keeps $\|w\|^2\ge2$, so that nothing cancels for d along m or against it.
+    It makes every direction no longer than the tracker a legal preconditioner. For d = 0 or m = 0 it is 0.
+
+    Args:
+        m: the direction that is mapped.
+        d: where it goes, no longer than m.
+
+    Reference: the set-up of Algorithm 1, which lets the set change with t.
+
+    >>> import numpy as np
+    >>> Toward(np.asarray([0.0, 2.0]), np.asarray([1.0, 0.0])) @ np.asarray([0.0, 2.0])
+    array([1., 0.])
+    """
+
+    m: Vector
+    d: Vector
+
+    def __post_init__(self) -> None:
+        check_vector("Toward(m=...)", self.m)
+        check_vector("Toward(d=...)", self.d)
+        ratio = _ratio(self.m, self.d)
+        _check_below_one("Toward(d=...)", ratio, ratio)
+
+    def __matmul__(self, x: Vector) -> Vector:
+        m, d = (apply(_xp.like, v, x) for v in (self.m, self.d))
+        along = inner(m, d)
+        xp = _xp.namespace(along)
+        sign = xp.where(along >= 0, xp.ones_like(along), -xp.ones_like(along))
+        w = m * _inverse_norm(m) + d * (sign * _inverse_norm(d))
+        square = inner(w, w)
+        safe = xp.where(square > 0, square, xp.ones_like(square))
+        return (w * (2 * inner(w, x) / safe) - x) * (sign * _ratio(m, d))
+
+
+def _ratio(m: Vector, d: Vector) -> Scalar:
+    """|d| / |m|, and 0 for m = 0."""
+    square = inner(d, d)
+    return _xp.namespace(square).sqrt(square) * _inverse_norm(m)
+
+
+def _inverse_norm(v: Vector) -> Scalar:
+    """1 / |v|, and 0 at 0."""
+    square = inner(v, v)
+    xp = _xp.namespace(square)
+    safe = xp.where(square > 0, square, xp.ones_like(square))
+    return xp.where(square > 0, 1 / xp.sqrt(safe), xp.zeros_like(square))
 
 
 def polar(A: Array) -> Array:

@@ -13,12 +13,12 @@ array([14.])
 """
 
 import math
-import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from . import _xp
 from ._xp import Array
+from .constants import brief
 
 Vector = Any  # an Array or Blocks
 Scalar = Any  # a Python float, or an array of shape (..., 1)
@@ -120,7 +120,7 @@ def check_vector(name: str, x: Vector) -> None:
     """Raise unless ``x`` is a vector: floating arrays of one library, with at least one axis if not in `Blocks`."""
     arrays = x.arrays if isinstance(x, Blocks) else (x,)
     if not isinstance(arrays, tuple) or not arrays or not all(_xp.is_array(a) for a in arrays):
-        raise TypeError(f"`{name}` must be an array or Blocks of a tuple of arrays; got {reprlib.repr(x)}.")
+        raise TypeError(f"`{name}` must be an array or Blocks of a tuple of arrays; got {brief(x)}.")
     _xp.namespace(*arrays)
     for a in arrays:
         if not _xp.is_floating(a):
@@ -135,7 +135,7 @@ def check_like(name: str, v: Vector, x: Vector) -> None:
         return  # nearly always, and this is called in every round
     arrays = [u.arrays if isinstance(u, Blocks) else (u,) for u in (v, x)]
     if isinstance(v, Blocks) != isinstance(x, Blocks) or not all(_xp.is_array(a) for a in arrays[0]):
-        raise TypeError(f"`{name}` must be a vector like `x`, {type(x).__name__}; got {reprlib.repr(v)}.")
+        raise TypeError(f"`{name}` must be a vector like `x`, {type(x).__name__}; got {brief(v)}.")
     if shape_of(v) != shape_of(x):
         raise ValueError(f"`{name}` must have the shape of `x`, {shape_of(x)}; got {shape_of(v)}.")
     _xp.namespace(*arrays[0], *arrays[1])
@@ -143,7 +143,7 @@ def check_like(name: str, v: Vector, x: Vector) -> None:
 
 def check_shapes(name: str, shapes: Any) -> tuple[tuple[int, ...], ...]:
     """The shapes of blocks as tuples; raise unless each is (n,) or (p, q)."""
-    wrong = TypeError(f"`{name}` must be a sequence of shapes (n,) or (p, q); got {reprlib.repr(shapes)}.")
+    wrong = TypeError(f"`{name}` must be a sequence of shapes (n,) or (p, q); got {brief(shapes)}.")
     if not isinstance(shapes, Sequence) or not all(isinstance(shape, Sequence) for shape in shapes):
         raise wrong
     if not all(len(shape) in (1, 2) and all(isinstance(n, int) and n >= 0 for n in shape) for shape in shapes):

@@ -2,6 +2,7 @@
 
 from .adagrad import AdaGrad
 from .adahedge import AdaHedge
+from .adaptive import Adaptive
 from .base import Oracle
 from .compared import Compared
 from .constant import Constant
@@ -21,6 +22,7 @@ __all__ = [
     "OMD",
     "AdaGrad",
     "AdaHedge",
+    "Adaptive",
     "Compared",
     "Constant",
     "DiscountedHedge",

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..losses import Loss
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -64,9 +63,9 @@ class AdaHedge(OverExperts):
         """w_t, of shape (..., K)."""
         return self.tilted((_xp.smallest(state.C) - state.C) * self._rate(state))
 
-    def learn(self, state: AdaHedgeState, loss: Loss) -> AdaHedgeState:
+    def observe(self, state: AdaHedgeState, losses: Array) -> AdaHedgeState:
         """Add the losses of the experts, and the gap between the mixture's loss and the mix loss."""
-        losses, w, gamma = self.losses(state, loss), self.weights(state), self._rate(state)
+        w, gamma = self.weights(state), self._rate(state)
         xp = _xp.namespace(losses)
         above = losses - _xp.smallest(losses)
         mean = xp.sum(w * above, axis=-1, keepdims=True)

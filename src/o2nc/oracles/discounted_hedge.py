@@ -7,7 +7,6 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..constants import check_number
-from ..losses import Loss
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -68,6 +67,6 @@ class DiscountedHedge(OverExperts):
         """w_t, of shape (..., K)."""
         return self.tilted(-self.gamma * state.C)
 
-    def learn(self, state: DiscountedHedgeState, loss: Loss) -> DiscountedHedgeState:
+    def observe(self, state: DiscountedHedgeState, losses: Array) -> DiscountedHedgeState:
         """Discount the past, add the losses of the experts."""
-        return DiscountedHedgeState(C=self.rho * state.C + self.losses(state, loss), t=state.t + 1)
+        return DiscountedHedgeState(C=self.rho * state.C + losses, t=state.t + 1)

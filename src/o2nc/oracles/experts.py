@@ -1,14 +1,13 @@
 """What learners over finitely many experts share: the hull, the prior, and playing a mixture."""
 
 import math
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_numbers
+from ..constants import brief, check_numbers
 from ..losses import Loss
 from ..operators import Operator, check_operators
 from ..sets import Hull, Varying
@@ -40,7 +39,7 @@ class OverExperts:
         if prior is not None:
             prior = check_numbers(name, prior)
             if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
-                raise ValueError(f"`{name}` must be positive and sum to 1; got {reprlib.repr(prior)}.")
+                raise ValueError(f"`{name}` must be positive and sum to 1; got {brief(prior)}.")
             object.__setattr__(self, "prior", prior)
         if isinstance(self.experts, Hull):
             self._check_hull(self.experts)
@@ -52,6 +51,14 @@ class OverExperts:
     def play(self, state: Any, m: Vector) -> Operator:
         """The mixture with the current weights."""
         return self.hull(state).operator(self.weights(state))
+
+    def learn(self, state: Any, loss: Loss) -> Any:
+        """Observe the losses of the experts."""
+        return self.observe(state, self.losses(state, loss))
+
+    def observe(self, state: Any, losses: Array) -> Any:
+        """The state after the losses of the experts in this round, (..., K): all that such a learner sees."""
+        raise NotImplementedError
 
     def hull(self, state: Any) -> Any:
         """The `Hull` of this round."""
@@ -92,4 +99,4 @@ class OverExperts:
             raise TypeError(f"`{name}(experts=...)` must be operators or a Hull in every round; got {hull!r}.")
         K = len(hull.operators)
         if prior is not None and len(prior) != K:
-            raise ValueError(f"`{name}(prior=...)` must have one weight an expert, {K}; got {reprlib.repr(prior)}.")
+            raise ValueError(f"`{name}(prior=...)` must have one weight an expert, {K}; got {brief(prior)}.")

@@ -1,7 +1,6 @@
 """Hedge, the entropic learner over finitely many experts."""
 
 import math
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,8 +9,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates.hedge import hedge_constant
-from ..constants import check_number, check_numbers
-from ..losses import Loss
+from ..constants import brief, check_number, check_numbers
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -70,7 +68,7 @@ class Hedge(OverExperts):
         elif self.gamma is not None:
             rates = check_numbers("Hedge(gamma=...)", self.gamma)
             if not rates or min(rates) <= 0 or any(late > early for early, late in pairwise(rates)):
-                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {reprlib.repr(rates)}.")
+                raise ValueError(f"`Hedge(gamma=...)` must be positive and nonincreasing; got {brief(rates)}.")
             object.__setattr__(self, "gamma", rates)
         check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
 
@@ -83,9 +81,8 @@ class Hedge(OverExperts):
         """w_t, of shape (..., K)."""
         return self.tilted(state.C * -self._rate(state))
 
-    def learn(self, state: HedgeState, loss: Loss) -> HedgeState:
+    def observe(self, state: HedgeState, losses: Array) -> HedgeState:
         """Add the losses of the experts."""
-        losses = self.losses(state, loss)
         xp = _xp.namespace(losses)
         peak = xp.max(xp.abs(losses), axis=-1, keepdims=True)
         return HedgeState(C=state.C + losses, E=state.E + peak * peak, t=state.t + 1)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..constants import check_number
-from ..losses import Loss
 from ..vectors import Vector, leaf
 from .discounted_hedge import check_discount
 from .experts import OverExperts
@@ -65,8 +64,7 @@ class ShortMemoryHedge(OverExperts):
         root = xp.sqrt(xp.where(state.V > 0, state.V, xp.ones_like(state.V)))
         return self.tilted(state.C * (-self.c * math.sqrt(math.log(state.C.shape[-1])) / root))
 
-    def learn(self, state: ShortMemoryState, loss: Loss) -> ShortMemoryState:
+    def observe(self, state: ShortMemoryState, losses: Array) -> ShortMemoryState:
         """Discount the past, add the losses of the experts and the square of their range."""
-        losses = self.losses(state, loss)
         spread = _xp.namespace(losses).max(losses, axis=-1, keepdims=True) - _xp.smallest(losses)
         return ShortMemoryState(C=self.rho * state.C + losses, V=self.rho**2 * state.V + spread * spread, t=state.t + 1)

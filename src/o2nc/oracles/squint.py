@@ -8,7 +8,6 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..constants import check_number
-from ..losses import Loss
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -78,9 +77,9 @@ class Squint(OverExperts):
         joint = _xp.softmax(xp.concat(y, axis=-1))  # (..., n K), rate by rate
         return sum((joint[..., i * K : (i + 1) * K] for i in range(1, self.rates)), start=joint[..., :K])
 
-    def learn(self, state: SquintState, loss: Loss) -> SquintState:
+    def observe(self, state: SquintState, losses: Array) -> SquintState:
         """Add the regrets of the round."""
-        losses, w = self.losses(state, loss), self.weights(state)
+        w = self.weights(state)
         played = _xp.namespace(losses).sum(w * losses, axis=-1, keepdims=True)
         r = (played - losses) * (1 / self.scale)
         return SquintState(R=state.R + r, V=state.V + r * r, t=state.t + 1)

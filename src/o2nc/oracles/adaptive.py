@@ -1,0 +1,98 @@
+"""Hedging between the directions of other optimizers."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..directions import Direction, Momentum, shortened
+from ..losses import Loss
+from ..operators import Identity, Mixture, Operator, Toward, trusted
+from ..sets import Hull
+from ..vectors import Vector
+from .adahedge import AdaHedge
+from .experts import OverExperts
+
+
+class AdaptiveState(NamedTuple):
+    """What the learner and its experts remember."""
+
+    learner: Any  # the state of the learner over K losses
+    experts: tuple[Any, ...]  # the states of the experts
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptive:
+    r"""A learner over adaptive experts: it plays $\sum_kw_{t,k}U_{t,k}$ with $U_{t,k}m_t=d_k(m_t)$.
+
+    The directions $d_k$ are those of other optimizers (momentum, Adam's, Muon's, ...), computed from the past and
+    shortened to $\|m_t\|$. For each there is a symmetric contraction $U_{t,k}$ with $U_{t,k}m_t=d_k$ (`Toward`), so the
+    mixture is legal for Theorem 1, at O(K d) cost and without forming a matrix.
+
+    Regret against every expert: that of the learner. The moving experts are not fixed comparators; a bound against the
+    identity needs `Momentum` among the experts, which is the identity.
+
+    Args:
+        experts: the directions.
+        learner: makes the learner from a hull of K experts, by default `AdaHedge`; it sees K losses a round.
+
+    Reference: the set-up of Algorithm 1, which lets the set change with t.
+
+    >>> import numpy as np
+    >>> from o2nc.directions import RMS, Momentum
+    >>> oracle, m = Adaptive([Momentum(), RMS()]), np.asarray([3.0, 4.0])
+    >>> (oracle.play(oracle.init(m), m) @ m).round(4)
+    array([3., 4.])
+    """
+
+    experts: Sequence[Direction]
+    learner: Callable[[Any], OverExperts] = AdaHedge
+
+    def __post_init__(self) -> None:
+        experts = tuple(self.experts)
+        if not experts:
+            raise ValueError("`Adaptive(experts=...)` must have at least one direction; got none.")
+        for expert in experts:
+            if not isinstance(expert, Direction):
+                raise TypeError(f"`Adaptive(experts=...)` must have init, direction and learn; got {expert!r}.")
+        object.__setattr__(self, "experts", experts)
+        slots = self.learner(Hull((Identity(),) * len(experts)))
+        if not isinstance(slots, OverExperts):
+            raise TypeError(f"`Adaptive(learner=...)` must make a learner over experts; got {slots!r}.")
+        object.__setattr__(self, "_learner", slots)
+
+    def init(self, x: Vector) -> AdaptiveState:
+        """The states of the learner and of the experts."""
+        return AdaptiveState(self._slots.init(x), tuple(expert.init(x) for expert in self.experts))
+
+    def weights(self, state: AdaptiveState) -> Array:
+        """w_t, of shape (..., K)."""
+        return self._slots.weights(state.learner)
+
+    def play(self, state: AdaptiveState, m: Vector) -> Operator:
+        """The mixture of the experts' operators."""
+        return trusted(Mixture, weights=self.weights(state), operators=self._operators(state, m))
+
+    def learn(self, state: AdaptiveState, loss: Loss) -> AdaptiveState:
+        """Show the learner the losses of the directions, and the experts the sample."""
+        values = [loss(U.d) for U in self._operators(state, loss.m)]
+        losses = _xp.namespace(*values).concat(values, axis=-1)
+        experts = tuple(e.learn(s, loss.s) for e, s in zip(self.experts, state.experts, strict=True))
+        return AdaptiveState(self._slots.observe(state.learner, losses), experts)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        """That of the learner against any of its experts, if `Momentum` is one of them."""
+        if not any(isinstance(expert, Momentum) for expert in self.experts) or not hasattr(self._slots, "regret_bound"):
+            return math.inf
+        operators = [Identity() if isinstance(expert, Momentum) else Toward(x, x) for expert in self.experts]
+        return self.learner(Hull(tuple(operators))).regret_bound(x, energy)  # type: ignore[attr-defined]
+
+    @property
+    def _slots(self) -> Any:
+        return self._learner  # type: ignore[attr-defined]
+
+    def _operators(self, state: AdaptiveState, m: Vector) -> tuple[Toward, ...]:
+        directions = (e.direction(s, m) for e, s in zip(self.experts, state.experts, strict=True))
+        return tuple(trusted(Toward, m=m, d=shortened(d, m)) for d in directions)

@@ -1,0 +1,276 @@
+"""Wrong oracles and conversions, and vectors that they cannot use: an error that names argument, rule and value."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
+from o2nc.conversions import SegmentConversion
+from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector
+from o2nc.oracles import FTRL, OGD, OMD, AdaGrad, Compared, Constant, Entropic, FullAdaGrad, Hedge
+from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall, Varying
+from sentences import check
+
+X = np.ones(3)
+TORCH = torch.ones(3, dtype=torch.float64)
+BLOCKS = Blocks((np.ones((2, 2)), np.ones(3)))
+HALF = Diagonal(np.full(3, 0.5))
+SMOOTH = Smooth(M=1.0, beta=1.0, sigma=1.0, T=10)
+NONSMOOTH = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=10)
+EXPERTS = [Identity(), HALF]
+LEARNERS = {
+    "OGD": OGD,
+    "OMD": lambda S: OMD(S, eta=0.1),
+    "FTRL": lambda S: FTRL(S, eta=0.1),
+    "AdaGrad": AdaGrad,
+    "FullAdaGrad": FullAdaGrad,
+}
+CASES = {
+    # oracles
+    "constant array": (lambda: Constant(np.eye(3)), TypeError, "`Constant(U=...)`", "got an array", "Dense"),
+    "constant class": (lambda: Constant(Identity), TypeError, "`Constant(U=...)`", "got the class Identity"),
+    "constant none": (lambda: Constant(None), TypeError, "`Constant(U=...)`", "got None"),
+    "no experts": (lambda: Hedge([]), ValueError, "`Hull(operators=...)`", "got none"),
+    "experts none": (lambda: Hedge(None), TypeError, "`Hedge(experts=...)`", "sequence of operators; got None"),
+    "experts a box": (lambda: Hedge(Box()), TypeError, "`Hedge(experts=...)`", "sequence of operators", "Box"),
+    "experts arrays": (lambda: Hedge([np.eye(3)]), TypeError, "`Hedge(experts=...)`", "got an array"),
+    "experts vary in a box": (
+        lambda: Hedge(Varying(lambda t: Box())).init(X), TypeError, "`Hedge(experts=...)`",
+        "Hull in every round", "Box",
+    ),
+    "rates increase": (
+        lambda: Hedge(EXPERTS, gamma=[0.1, 0.2]), ValueError, "`Hedge(gamma=...)`", "nonincreasing", "0.2",
+    ),
+    "rates negative": (lambda: Hedge(EXPERTS, gamma=[0.1, -0.2]), ValueError, "`Hedge(gamma=...)`", "positive", "-0.2"),
+    "rates not numbers": (
+        lambda: Hedge(EXPERTS, gamma=[0.1, math.nan]), ValueError, "`Hedge(gamma=...)`", "finite", "nan",
+    ),
+    "rates infinite": (
+        lambda: Hedge(EXPERTS, gamma=[math.inf, 1.0]), ValueError, "`Hedge(gamma=...)`", "finite", "inf",
+    ),
+    "no rates": (lambda: Hedge(EXPERTS, gamma=[]), ValueError, "`Hedge(gamma=...)`", "positive", "got ()"),
+    "prior negative": (lambda: Hedge(EXPERTS, prior=[-0.5, 1.5]), ValueError, "`Hedge(prior=...)`", "positive", "-0.5"),
+    "prior with a zero": (
+        lambda: Hedge(EXPERTS, prior=[0.0, 1.0]), ValueError, "`Hedge(prior=...)`", "positive", "(0.0, 1.0)",
+    ),
+    "prior off the simplex": (
+        lambda: Hedge(EXPERTS, prior=[0.5, 0.6]), ValueError, "`Hedge(prior=...)`", "sum to 1", "0.6",
+    ),
+    "prior not a number": (
+        lambda: Hedge(EXPERTS, prior=[math.nan, 1]), ValueError, "`Hedge(prior=...)`", "finite", "nan",
+    ),
+    "prior of other number": (
+        lambda: Hedge(EXPERTS, prior=[1.0]), ValueError, "`Hedge(prior=...)`", "an expert, 2; got (1.0,)",
+    ),
+    "prior a number": (
+        lambda: Hedge(EXPERTS, prior=0.5), TypeError, "`Hedge(prior=...)`", "sequence of numbers; got 0.5",
+    ),
+    "prior of a varying hull": (
+        lambda: Hedge(Varying(lambda t: Hull(EXPERTS)), prior=[1.0]).init(X), ValueError, "`Hedge(prior=...)`",
+        "expert, 2",
+    ),
+    "entropic on matrices": (
+        lambda: OMD(SpectralBall(), eta=0.1, mirror=Entropic()), TypeError, "`set`", "entropic", "got SpectralBall()",
+    ),
+    "entropic on a signed box": (
+        lambda: FTRL(Box(-1.0, 1.0), eta=0.1, mirror=Entropic()), ValueError, "`set`", "low >= 0", "Box(low=-1.0",
+    ),
+    "entropic on varying matrices": (
+        lambda: OMD(Varying(lambda t: SpectralBall()), eta=0.1, mirror=Entropic()).init(X), TypeError, "`set`",
+        "entropic",
+    ),
+    "mirror a class": (lambda: OMD(Box(), eta=0.1, mirror=Entropic), TypeError, "`OMD(mirror=...)`", "Entropic"),
+    "mirror none": (lambda: FTRL(Box(), eta=0.1, mirror=None), TypeError, "`FTRL(mirror=...)`", "got None"),
+    "adagrad on matrices": (
+        lambda: AdaGrad(SpectralBall()), TypeError, "`AdaGrad(set=...)`", "`metric`", "SpectralBall",
+    ),
+    "adagrad on varying matrices": (
+        lambda: AdaGrad(Varying(lambda t: PositiveContractions())).init(X), TypeError, "`AdaGrad(set=...)`", "`metric`",
+    ),
+    "full adagrad on blocks": (lambda: FullAdaGrad(Box()).init(BLOCKS), TypeError, "`FullAdaGrad`", "got Blocks"),
+    "compared to nothing": (
+        lambda: Compared(Constant(), []), ValueError, "`Compared(comparators=...)`", "one", "got []",
+    ),
+    "compared to none": (lambda: Compared(Constant(), None), ValueError, "`Compared(comparators=...)`", "got None"),
+    "compared to a number": (lambda: Compared(Constant(), [3]), TypeError, "`Compared(comparators=...)`", "got 3"),
+    "compared to an array": (
+        lambda: Compared(Constant(), [np.eye(3)]), TypeError, "`Compared(comparators=...)`", "array",
+    ),
+    "compared none": (lambda: Compared(None, [Identity()]), TypeError, "`Compared(oracle=...)`", "learn; got None"),
+    "compared to another size": (
+        lambda: Compared(Constant(), [Diagonal(np.ones(2))]).init(X), ValueError, "`Compared(comparators=...)`", "(3,)",
+    ),
+    # conversions
+    "smooth oracle none": (lambda: SmoothConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
+    "smooth oracle class": (lambda: SmoothConversion(Constant, SMOOTH), TypeError, "`oracle` must", "Constant"),
+    "smooth constants": (
+        lambda: SmoothConversion(Constant(), NONSMOOTH), TypeError, "`constants`", "Smooth(", "got Nonsmooth(",
+    ),
+    "kappa below 1": (
+        lambda: SmoothConversion(Constant(), SMOOTH, kappa=0.5), ValueError, "`kappa`", "at least 1", "0.5",
+    ),
+    "kappa too large": (
+        lambda: SmoothConversion(Constant(), SMOOTH, kappa=48.0), ValueError, "`kappa`", "47.13; got 48.0",
+    ),
+    "segment oracle none": (lambda: SegmentConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
+    "segment constants": (lambda: SegmentConversion(Constant(), None), TypeError, "`constants`", "Smooth(", "got None"),
+    "segment r": (lambda: SegmentConversion(Constant(), SMOOTH, r=1.5), ValueError, "`r` must be", "[0, 1]; got 1.5"),
+    "nonsmooth oracle none": (
+        lambda: NonsmoothConversion(None, NONSMOOTH), TypeError, "`oracle` must", "learn; got None",
+    ),
+    "nonsmooth constants": (lambda: NonsmoothConversion(Constant(), SMOOTH), TypeError, "`constants`", "got Smooth("),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sentences(name):
+    call, kind, *parts = CASES[name]
+    check(call, kind, *parts)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("wrong", "got"), [(None, "None"), (Box, "Box"), (Identity(), "Identity()"), ([Identity()], "[Identity()]")]
+)
+def test_what_is_no_set(learner, wrong, got):
+    check(lambda: LEARNERS[learner](wrong), TypeError, f"`{learner}(set=...)` must be a set of operators", got)
+    check(lambda: LEARNERS[learner](Varying(lambda t: wrong)).init(X), TypeError, f"`{learner}(set=...)`", got)
+
+
+CONVERSIONS = {
+    "SmoothConversion": SmoothConversion(Constant(), SMOOTH),
+    "SegmentConversion": SegmentConversion(Constant(), SMOOTH),
+    "NonsmoothConversion": NonsmoothConversion(Constant(), NONSMOOTH),
+    "SGD": SGD(eta=0.1),
+}
+ORACLES = {
+    "Constant": Constant(HALF),
+    "Hedge": Hedge(EXPERTS),
+    "Compared": Compared(Constant(), [HALF]),
+    **{name: build(Box()) for name, build in LEARNERS.items()},
+}
+WRONG_VECTORS = {
+    "integers": (np.ones(3, dtype=int), ValueError, "floating dtype; got int64"),
+    "booleans": (np.ones(3, dtype=bool), ValueError, "floating dtype; got bool"),
+    "complex": (np.ones(3, dtype=complex), ValueError, "floating dtype; got complex128"),
+    "scalar": (np.asarray(1.0), ValueError, "(..., d); got shape ()"),
+    "list": ([1.0, 2.0], TypeError, "must be an array or Blocks", "got [1.0, 2.0]"),
+    "number": (1.0, TypeError, "must be an array or Blocks", "got 1.0"),
+    "none": (None, TypeError, "must be an array or Blocks", "got None"),
+    "empty blocks": (Blocks(()), TypeError, "Blocks of a tuple of arrays; got Blocks(arrays=())"),
+    "blocks of lists": (Blocks(([1.0],)), TypeError, "Blocks of a tuple of arrays"),
+    "a list of blocks": (Blocks([X]), TypeError, "Blocks of a tuple of arrays; got Blocks(arrays=["),
+    "two libraries": (Blocks((X, TORCH)), ValueError, "one array library; got numpy.ndarray, torch.Tensor"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_VECTORS)
+@pytest.mark.parametrize("name", [*CONVERSIONS, *ORACLES])
+def test_what_is_no_vector(name, wrong):
+    x, kind, *parts = WRONG_VECTORS[wrong]
+    subject = {**CONVERSIONS, **ORACLES}[name]
+    if name == "FullAdaGrad" and isinstance(x, Blocks):
+        check(lambda: subject.init(x), TypeError, "`FullAdaGrad`", "got Blocks")
+    else:
+        check(lambda: subject.init(x), kind, *parts, *([] if wrong == "two libraries" else ["`x` must"]))
+
+
+OPERATORS = {  # what acts on vectors of three coordinates in NumPy, and on nothing else
+    "Diagonal": HALF,
+    "Projector": Projector(np.eye(3)[:, :2]),
+    "Dense": Dense(np.eye(3)),
+    "Mixture": Mixture(np.ones(1), (HALF,)),
+    "Blockwise": Blockwise((Identity(), Diagonal(np.ones(2))), shapes=((1,), (2,))),
+}
+HOLDERS = {
+    "Constant(U=...)": Constant,
+    "Hull(operators=...)": lambda U: Hedge([Identity(), U]),
+    "Hull(operators=...) ": lambda U: OGD(Hull([Identity(), U])),
+    "Hull(operators=...)  ": lambda U: Hedge(Varying(lambda t: Hull([U]))),
+}
+WRONG_SPACES = {
+    "another size": (np.ones(4), "(4,)"),
+    "a batch of another size": (np.ones((3, 4)), "(3, 4)"),
+    "torch": (TORCH, "numpy"),
+    "jax": (jnp.ones(3), "numpy"),
+    "blocks": (BLOCKS, "((2, 2), (3,))"),
+}
+
+
+@pytest.mark.parametrize("space", WRONG_SPACES)
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_that_do_not_fit_x(name, holder, space):
+    """Found at init, whatever the array library would have said, or would have broadcast."""
+    x, part = WRONG_SPACES[space]
+    check(
+        lambda: HOLDERS[holder](OPERATORS[name]).init(x),
+        ValueError, f"`{holder.strip()}` must act on vectors like `x`", name, part,
+    )  # fmt: skip
+    HOLDERS[holder](OPERATORS[name]).init(np.ones((4, 3)))
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_operators_that_would_broadcast(holder):
+    one, two = Diagonal(np.ones(1)), Diagonal(np.ones((2, 3)))
+    for U, part in (
+        (one, "Diagonal has shape (1,)"),
+        (Mixture(np.ones(1), (one,)), "Mixture has shape (1,)"),
+        (two, "Diagonal returns shape (2, 3)"),
+    ):
+        check(lambda U=U: HOLDERS[holder](U).init(X), ValueError, f"`{holder.strip()}` must act", part)
+
+
+@pytest.mark.parametrize("name", ["SmoothConversion", "SegmentConversion", "NonsmoothConversion"])
+@pytest.mark.parametrize(
+    ("s", "kind", "parts"),
+    [
+        (np.ones(4), ValueError, ("shape of `x`, (3,); got (4,)",)),
+        (np.ones(1), ValueError, ("shape of `x`, (3,); got (1,)",)),
+        (np.ones((2, 3)), ValueError, ("shape of `x`, (3,); got (2, 3)",)),
+        (1.0, TypeError, ("vector like `x`", "got 1.0")),
+        ([1.0, 1.0, 1.0], TypeError, ("vector like `x`", "got [1.0, 1.0, 1.0]")),
+        (None, TypeError, ("vector like `x`", "got None")),
+        (Blocks((X,)), TypeError, ("vector like `x`, ndarray; got Blocks(",)),
+    ],
+)
+def test_samples_that_are_not_like_x(name, s, kind, parts):
+    conversion = CONVERSIONS[name]
+    r = {"r": 0.5} if name == "NonsmoothConversion" else {}
+    check(lambda: conversion.update(s, conversion.init(X), X, **r), kind, "`s` must", *parts)
+
+
+@pytest.mark.parametrize("name", ["SmoothConversion", "SegmentConversion", "NonsmoothConversion"])
+def test_samples_of_another_library(name):
+    conversion = CONVERSIONS[name]
+    r = {"r": 0.5} if name == "NonsmoothConversion" else {}
+    call = lambda: conversion.update(TORCH, conversion.init(X), X, **r)
+    check(call, ValueError, "one array library; got numpy.ndarray, torch.Tensor")
+
+
+@pytest.mark.parametrize(
+    ("tau", "kind", "part"),
+    [
+        (0, ValueError, "from 1 to T = 10; got 0"),
+        (11, ValueError, "from 1 to T = 10; got 11"),
+        (np.asarray([[3], [11]]), ValueError, "from 1 to T = 10; got [[ 3]"),
+        (2.5, TypeError, "got 2.5"),
+        ("last", TypeError, "got 'last'"),
+        (True, TypeError, "got True"),
+    ],
+)
+def test_rounds_of_the_output(tau, kind, part):
+    check(lambda: CONVERSIONS["NonsmoothConversion"].init(X, tau=tau), kind, "`tau` must be a round", part)
+
+
+def test_what_an_update_needs():
+    nonsmooth, segment = CONVERSIONS["NonsmoothConversion"], CONVERSIONS["SegmentConversion"]
+    state = nonsmooth.init(X)
+    for arguments in ({"x": None, "r": 0.5}, {"x": X}):
+        check(lambda arguments=arguments: nonsmooth.update(X, state, **arguments), ValueError, "`x`", "`r`")
+    check(lambda: segment.update(X, segment.init(X), r=0.5), ValueError, "`r`", "if and only if")
+    free = SegmentConversion(Constant(), SMOOTH, r=None)
+    check(lambda: free.update(X, free.init(X)), ValueError, "`r`", "if and only if")

@@ -1,0 +1,153 @@
+"""Imports point one way, array libraries are known to one module, and `import o2nc` is light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import o2nc
+
+PACKAGE = Path(o2nc.__file__).parent
+CORE = ["_xp", "constants", "vectors", "operators", "losses", "sets", "oracles", "conversions", "certificates"]
+BELOW_SETS = {"_xp", "constants", "vectors", "operators"}
+MAY_IMPORT = {
+    "_xp": set(),
+    "constants": set(),
+    "certificates": {"constants"},
+    "vectors": {"_xp", "constants"},
+    "operators": {"_xp", "constants", "vectors"},
+    "losses": BELOW_SETS,
+    "sets": BELOW_SETS,
+    "oracles": BELOW_SETS | {"losses", "sets", "certificates"},
+    "conversions": BELOW_SETS | {"losses", "oracles.base"},
+}
+
+
+def room(module):
+    """The first part of a module's name below the package: its file, or its folder."""
+    return module.split(".")[0]
+
+
+def modules():
+    """Every module of the package by name, with its path."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "__init__", path
+
+
+def names(node, path):
+    """What an import statement names, in full: ``o2nc.`` and so on for relative ones."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    package = ["o2nc", *path.relative_to(PACKAGE).parent.parts]
+    base = package[: len(package) - node.level + 1] if node.level else []
+    module = ".".join([*base, *([node.module] if node.module else [])])
+    if node.module is None or module == "o2nc":
+        return [f"{module}.{alias.name}" for alias in node.names]
+    return [module]
+
+
+def imports(path, *, top_only=False):
+    """The imports of a file: all of them, or those outside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if top_only and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) not in inside:
+            yield from names(node, path)
+
+
+def own(found):
+    """The imports from the package itself, without its name."""
+    return {name.removeprefix("o2nc.") for name in found if name.startswith("o2nc.")}
+
+
+FILES = dict(modules())
+
+
+def allowed(target, rooms):
+    return any(target == name or target.startswith(f"{name}.") for name in rooms)
+
+
+def test_the_table_names_the_rooms_of_the_core():
+    assert set(CORE) == set(MAY_IMPORT)
+    assert set(CORE) <= {room(name) for name in FILES}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) in MAY_IMPORT])
+def test_imports_point_one_way(name):
+    rooms = MAY_IMPORT[room(name)] | {room(name)}
+    wrong = {target for target in own(imports(FILES[name])) if not allowed(target, rooms)}
+    assert not wrong, f"{name} must import from {sorted(rooms)} only; it imports {sorted(wrong)}."
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) in ("experiments", "_minimize", "testing")])
+def test_nothing_imports_the_command_line(name):
+    assert not {target for target in own(imports(FILES[name])) if room(target) in ("cli", "__main__")}
+
+
+def test_the_package_itself_imports_nothing_of_the_experiments():
+    assert not {
+        target for target in own(imports(FILES["__init__"])) if room(target) in ("experiments", "cli", "__main__")
+    }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_module_knows_the_array_libraries(name):
+    """Only _xp imports the compat layer; the core imports no array library, and _xp imports them inside functions."""
+    roots = {target.split(".")[0] for target in imports(FILES[name])}
+    assert ("array_api_compat" in roots) == (name == "_xp")
+    if room(name) in CORE:
+        at_top = {target.split(".")[0] for target in imports(FILES[name], top_only=True)}
+        assert not at_top & {"numpy", "torch", "jax", "scipy"}
+        assert name == "_xp" or not roots & {"numpy", "torch", "jax", "scipy"}
+
+
+def test_the_reader_of_imports(tmp_path):
+    """The test of the tests: relative, absolute and late imports are seen."""
+    source = "import a.b\nfrom . import c\nfrom ..d import e\nfrom o2nc import f\ndef g():\n    import numpy\n"
+    path = PACKAGE / "oracles" / "imaginary.py"
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    found = {name for node in nodes for name in names(node, path)}
+    assert found == {"a.b", "o2nc.oracles.c", "o2nc.d", "o2nc.f", "numpy"}
+    assert own(found) == {"oracles.c", "d", "f"}
+    file = tmp_path / "late.py"
+    file.write_text("def g():\n    import numpy\nimport math\n")
+    assert list(imports(file)) == ["math", "numpy"]
+    assert list(imports(file, top_only=True)) == ["math"]
+    assert allowed("oracles.base", {"oracles.base"})
+    assert not allowed("oracles.hedge", {"oracles.base"})
+    assert not allowed("setsuna", {"sets"})
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_import_is_light():
+    """`import o2nc` brings numpy, array_api_compat and the standard library, and nothing else: no torch, no extra."""
+    code = """
+import sys, numpy.random, array_api_compat
+before = set(sys.modules)
+import o2nc
+print(*{m.split('.')[0] for m in set(sys.modules) - before})
+"""
+    outside = set(run(code)) - set(sys.stdlib_module_names) - {"numpy", "array_api_compat"}
+    assert outside == {"o2nc"}
+
+
+def test_a_run_on_numpy_imports_no_other_array_library():
+    code = """
+import sys, numpy as np, o2nc
+from o2nc.operators import Identity
+oracle, constants = o2nc.oracles.Hedge([Identity()]), o2nc.Smooth(M=1.0, beta=1.0, sigma=0.0, T=3)
+o2nc.minimize(lambda x, rng: x, np.ones(2), oracle=oracle, constants=constants)
+print(*{m.split('.')[0] for m in sys.modules})
+"""
+    assert not set(run(code)) & {"torch", "jax", "jaxlib", "array_api_strict", "scipy", "typer", "rich", "matplotlib"}
