@@ -62,6 +62,21 @@ def self_tuned(record, u, prior, gamma0):
     ]
 
 
+def adahedge(record, prior):
+    """2 sqrt(l sum v_t) + (4/3 l + 2) S, with v_t the variance of the losses under the weights and S their range."""
+    l = math.log(1 / min(prior))
+    mean = np.sum(record.u * record.g, axis=-1, keepdims=True)
+    variance = np.sum(record.u * (record.g - mean) ** 2, axis=(0, 2))
+    return [2 * np.sqrt(l * variance), (4 / 3 * l + 2) * np.max(np.ptp(record.g, axis=-1), axis=0)]
+
+
+def squint(record, u, prior, scale, rates):
+    """The best of S [log(n / pi_k) / eta_i + eta_i V_k], for comparators u that are vertices."""
+    r = (np.sum(record.u * record.g, axis=-1) - np.sum(record.g * u, axis=-1)) / scale
+    V, log = np.sum(r**2, axis=0), log_inverse(prior, u) + math.log(rates)
+    return [scale * np.min([log * 2.0**i + V / 2.0**i for i in range(1, rates + 1)], axis=0)]
+
+
 def adagrad(record, u, D, eta, floor=1.0):
     total = floor * np.sum(np.sqrt(np.sum(record.g**2, axis=0)), axis=-1)
     return [D**2 / (2 * eta) * total, eta * total]

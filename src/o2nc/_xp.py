@@ -51,6 +51,13 @@ def softmax(v: Array) -> Array:
     return e / xp.sum(e, axis=-1, keepdims=True)
 
 
+def log_sum_exp(v: Array) -> Array:
+    """log sum exp(v) over the last axis, which is kept, shifted so that nothing overflows."""
+    xp = namespace(v)
+    top = xp.max(v, axis=-1, keepdims=True)
+    return top + xp.log(xp.sum(xp.exp(v - top), axis=-1, keepdims=True))
+
+
 def like(values: Any, v: Array) -> Array:
     """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
     xp = namespace(v)

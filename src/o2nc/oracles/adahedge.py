@@ -69,7 +69,13 @@ class AdaHedge(OverExperts):
         xp = _xp.namespace(losses)
         above = losses - _xp.smallest(losses)
         mean = xp.sum(w * above, axis=-1, keepdims=True)
-        mix = xp.log1p(xp.sum(w * xp.expm1(-gamma * above), axis=-1, keepdims=True))
+        total = xp.sum(w * xp.expm1(-gamma * above), axis=-1, keepdims=True)
+        y = _xp.like(self.log_prior(losses), losses) + (_xp.smallest(state.C) - state.C) * gamma
+        mix = xp.where(  # precise for a small rate; and for a weight too small for 1 + total, in logarithms
+            total > -0.5,
+            xp.log1p(_xp.at_least(total, -0.5)),
+            _xp.log_sum_exp(y - gamma * above) - _xp.log_sum_exp(y),
+        )
         delta = xp.where(state.Delta > 0, mean + mix / xp.where(gamma > 0, gamma, xp.ones_like(gamma)), mean)
         return AdaHedgeState(C=state.C + losses, Delta=state.Delta + _xp.at_least(delta, 0.0), t=state.t + 1)
 
