@@ -1,7 +1,7 @@
 """The reproduction's cost, as ratios within one run. Run: python benchmarks/reproduce.py [--quick]
 
 1. A run of all methods against evaluating values and gradients alone at as many points (CPU time, interleaved).
-2. `o2nc reproduce` end to end, five methods and the report, against a plain vectorised NumPy loop over the same
+2. `o2nc reproduce` end to end, seven methods and the report, against a plain vectorised NumPy loop over the same
    4 x 128 x 3000 with the paper's two methods (wall time).
 3. Time and memory as replications and iterations grow.
 """
@@ -152,7 +152,7 @@ def plain_loop(rounds):
 
 def end_to_end(rounds=T, repeats=3):
     print(
-        f"\no2nc reproduce, 2 processes, five methods, tables, figures, report / plain loop with two methods, {rounds}"
+        f"\no2nc reproduce, 2 processes, seven methods, tables, figures, report / plain loop with two methods, {rounds}"
     )
     ratios, before = [], 0.0
     for _ in range(repeats):
