@@ -405,7 +405,7 @@ def test_root_wants_a_change_of_sign():
 
 
 def test_errors_are_sentences():
-    with pytest.raises(ValueError, match=r"`objective` must be one of f1, f2, f3, f4; got 'f9'\."):
+    with pytest.raises(ValueError, match=r"`objective` must be one of f1, f2, f3, f4, f5, f6, f7, f8; got 'f9'\."):
         objective("f9")
     with pytest.raises(ValueError, match=r"`x` must be an array of shape \(\.\.\., 64\) for f3; got shape \(2, 63\)\."):
         objective("f3").gap(np.zeros((2, 63)))
