@@ -10,7 +10,18 @@ import pytest
 import o2nc
 
 PACKAGE = Path(o2nc.__file__).parent
-CORE = ["_xp", "constants", "vectors", "operators", "losses", "sets", "oracles", "conversions", "certificates"]
+CORE = [
+    "_xp",
+    "constants",
+    "vectors",
+    "operators",
+    "losses",
+    "directions",
+    "sets",
+    "oracles",
+    "conversions",
+    "certificates",
+]
 BELOW_SETS = {"_xp", "constants", "vectors", "operators"}
 MAY_IMPORT = {
     "_xp": set(),
@@ -19,8 +30,9 @@ MAY_IMPORT = {
     "vectors": {"_xp", "constants"},
     "operators": {"_xp", "constants", "vectors"},
     "losses": BELOW_SETS,
+    "directions": BELOW_SETS,
     "sets": BELOW_SETS,
-    "oracles": BELOW_SETS | {"losses", "sets", "certificates"},
+    "oracles": BELOW_SETS | {"losses", "directions", "sets", "certificates"},
     "conversions": BELOW_SETS | {"losses", "oracles.base"},
 }
 
