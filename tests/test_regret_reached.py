@@ -127,7 +127,7 @@ def test_the_own_step_of_ogd_reaches_its_bound(name):
     record, identity = hold_then_cross(oracle, *TUNING[name], held=400, size=0.3)
     assert_reached(record, identity, stated.own_step(record, identity, arena.diameter), ratio=0.9)
     if name in ONE_DIMENSION:
-        assert share_of_regret_bound(oracle, arena, record) > 0.9
+        assert 0.9 < share_of_regret_bound(oracle, arena, record) <= 1
 
 
 @pytest.mark.parametrize("name", [name for name in TUNING if "hull" in name or "box" in name])
@@ -139,7 +139,7 @@ def test_adagrad_reaches_its_bound(name):
     terms = stated.adagrad(record, identity, D, D / math.sqrt(2), floor)
     assert_reached(record, identity, terms, ratio=0.85)
     if name in ONE_DIMENSION:
-        assert share_of_regret_bound(oracle, arena, record) > 0.9
+        assert 0.9 < share_of_regret_bound(oracle, arena, record) <= 1
 
 
 @pytest.mark.parametrize("name", ["hull-2", "box-3", "spectral-ball-1"])
@@ -150,7 +150,7 @@ def test_full_adagrad_reaches_its_bound(name):
     record, identity = hold_then_cross(oracle, *TUNING[name], held=110, size=0.5)
     assert_reached(record, identity, stated.full_adagrad(record, identity, D, D / math.sqrt(2)), ratio=0.8)
     if name.endswith("-1"):
-        assert share_of_regret_bound(oracle, arena, record) > 0.8
+        assert 0.8 < share_of_regret_bound(oracle, arena, record) <= 1
 
 
 EXPERTS = {  # a hull, a prior, gradients that hold the weights at 1/2 : 1/2, and that drive them to the first expert
@@ -173,7 +173,7 @@ def test_hedge_reaches_its_bound(name, rate):
     assert np.argmax(best) == 0  # the first expert is the identity
     assert_reached(record, best, stated.hedge(record, best, prior, np.asarray(rates)), ratio=0.95)
     if name == "two":
-        assert share_of_regret_bound(oracle, arena, record) > 0.88
+        assert 0.88 < share_of_regret_bound(oracle, arena, record) <= 1
 
 
 @pytest.mark.parametrize("name", EXPERTS)
@@ -215,7 +215,7 @@ def test_entropic_learners_on_a_hull_reach_their_bound(name, learner):
     record, best = against(oracle, arena, [hold(shake, round(l / eta**2)), drive(way, round((l + 1.5) / eta))])
     assert_reached(record, best, stated.entropic_hull(record, best, eta), ratio=0.95)
     if name == "two":
-        assert share_of_regret_bound(oracle, arena, record) > 0.95
+        assert 0.95 < share_of_regret_bound(oracle, arena, record) <= 1
 
 
 @pytest.mark.parametrize("learner", [OMD, FTRL])
@@ -240,3 +240,11 @@ def test_the_bound_against_the_identity_is_reached_exactly(arena, learner):
     oracle = learner(arena.set, eta=0.1)
     record, _ = against(oracle, arena, [hold([1.0], 20)])
     assert share_of_regret_bound(oracle, arena, record) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("learner", [OMD, FTRL])
+def test_the_entropic_bound_against_the_identity_is_reached_on_a_box(learner):
+    arena = games.box(d=1)
+    oracle = learner(arena.set, eta=0.01, mirror=Entropic())
+    record, _ = against(oracle, arena, [hold([1.0], 20)])
+    assert 0.99 < share_of_regret_bound(oracle, arena, record) <= 1
