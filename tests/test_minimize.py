@@ -115,9 +115,13 @@ def test_each_round_draws_one_sample_and_seeds_matter():
 
 def test_the_share_of_clipped_rounds_shows_wrong_constants():
     right = o2nc.minimize(sampler("numpy"), start("numpy", ()), oracle=Constant(), constants=SMOOTH)
-    wrong = o2nc.minimize(
-        sampler("numpy"), start("numpy", ()), oracle=Constant(), constants=Smooth(M=0.01, beta=0.01, sigma=0.0, T=60)
-    )
+    with pytest.warns(UserWarning, match="the constants are too small"):
+        wrong = o2nc.minimize(
+            sampler("numpy"),
+            start("numpy", ()),
+            oracle=Constant(),
+            constants=Smooth(M=0.01, beta=0.01, sigma=0.0, T=60),
+        )
     assert right.clipped == 0
     assert wrong.clipped > 0.9
 
@@ -215,3 +219,29 @@ def test_the_energy_bounds_that_of_the_losses():
             total += float(p[0] * m[0]) ** 2
         assert conversion.constants.energy(kappa) > 0.8 * total
         assert total > 0.6 * conversion.constants.energy(kappa)
+
+
+class Longer:
+    """An operator that is no contraction."""
+
+    def __matmul__(self, v):
+        return 1.5 * v
+
+
+@pytest.mark.parametrize("constants", [SMOOTH, NONSMOOTH], ids=["smooth", "nonsmooth"])
+def test_an_operator_longer_than_one_gets_no_certificate(constants):
+    with pytest.raises(ValueError, match="`oracle` must play operators of norm at most 1; in round"):
+        o2nc.minimize(
+            lambda x, rng: 100 * np.sign(x), start("numpy", ()), oracle=Constant(Longer()), constants=constants
+        )
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_gradient_that_works_in_place_changes_nothing_of_ours(library):
+    x1 = start(library, ())
+    in_place = {"numpy": lambda x, rng: np.sin(x, out=x), "torch": lambda x, rng: x.sin_()}[library]
+    pure = LIBRARIES[library][1]
+    one = o2nc.minimize(in_place, x1, oracle=Constant(), constants=SMOOTH)
+    two = o2nc.minimize(lambda x, rng: pure(x), start(library, ()), oracle=Constant(), constants=SMOOTH)
+    np.testing.assert_array_equal(numpy_of(x1), np.full(3, 1.5))
+    np.testing.assert_array_equal(numpy_of(one.last), numpy_of(two.last))

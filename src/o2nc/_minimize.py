@@ -4,6 +4,7 @@ The underscore keeps the module from hiding the function `o2nc.minimize`.
 """
 
 import platform
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,9 @@ from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SmoothConversion
 from .oracles.base import Oracle
 from .progress import progress
-from .vectors import Blocks, Vector, check_vector, inner, leaf, where, zero_scalar, zeros_like
+from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zero_scalar, zeros_like
+
+CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 
 Gradient = Callable[[Vector, np.random.Generator], Vector]
 
@@ -152,19 +155,26 @@ def minimize(
     x, drawn = x1, zeros_like(x1)
     trajectory: list[Vector] | None = [] if record else None
     for t in progress(range(1, constants.T + 1), show_progress):
-        s = gradient(x, rng)
+        s = gradient(apply(_xp.copy, x), rng)  # a copy: whoever works in place changes nothing of ours
         _check_sample(s, x, t, state)
         if t == 1:
             first = _floats(inner(s, s))  # E|s_1|^2 >= |grad f(x_1)|^2
         if trajectory is not None:
             trajectory.append(x)
         drawn = where(chosen == t, x, drawn)
-        dx, state = update(s, state, x, draw_r())
-        x = x + dx
+        dx, after = update(s, state, x, draw_r())
+        _check_contraction(state, after, constants, t)
+        x, state = x + dx, after
         if callback is not None:
             callback(t, x, state)
 
-    clipped = _floats(state.clipped)
+    share = sum(_floats(state.clipped)) / len(_floats(state.clipped)) / constants.T
+    if share > CLIPPED_LIMIT:
+        warnings.warn(
+            f"The projection of the tracker was active in {share:.0%} of the rounds: the constants are too small for "
+            "these samples, and the certificates do not hold.",
+            stacklevel=2,
+        )
     return Result(
         x=drawn if isinstance(constants, Smooth) else state.output,
         last=x,
@@ -182,7 +192,7 @@ def minimize(
             if isinstance(constants, Smooth)
             else None
         ),
-        clipped=sum(clipped) / len(clipped) / constants.T,
+        clipped=share,
         trajectory=trajectory,
         state=state,
         constants=constants,
@@ -198,14 +208,24 @@ def _check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
     for a, b in arrays:
         if not _xp.is_array(a):
             raise TypeError(f"`gradient` must return an array like `x`; got {type(a).__name__} in round {t}.")
+        _xp.namespace(a, b)
         if a.shape != b.shape or a.dtype != b.dtype:
             raise ValueError(
                 f"`gradient` must return shape {tuple(b.shape)} and dtype {b.dtype} as `x`; "
                 f"got {tuple(a.shape)} and {a.dtype} in round {t}."
             )
-        _xp.namespace(a, b)
     if not all(_xp.all_finite(a) for a, _ in arrays):
         raise NonfiniteGradientError(t, x, state)
+
+
+def _check_contraction(state: Any, after: Any, constants: Smooth | Nonsmooth, t: int) -> None:
+    if isinstance(constants, Smooth):
+        length, limit = _floats(after.W - state.W), _floats(after.N - state.N)
+    else:
+        length = [square / constants.eta**2 for square in _floats(inner(after.delta, after.delta))]
+        limit = [1.0] * len(length)
+    if any(u > m * (1 + 1e-4) + 1e-30 for u, m in zip(length, limit, strict=True)):
+        raise ValueError(f"`oracle` must play operators of norm at most 1; in round {t} it played a longer step.")
 
 
 def _rounds(values: Any, x: Vector) -> Any:

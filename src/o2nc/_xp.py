@@ -180,6 +180,11 @@ def to_numpy(v: Array) -> Any:
     return np.array(v)
 
 
+def copy(v: Array) -> Array:
+    """A copy of ``v``; itself if its library has no arrays that change (JAX)."""
+    return v if array_api_compat.is_jax_array(v) else namespace(v).asarray(v, copy=True)
+
+
 def from_numpy(values: Any, v: Array) -> Array:
     """A copy of the NumPy array ``values`` in the library, dtype and device of ``v``."""
     if array_api_compat.is_jax_array(v):
