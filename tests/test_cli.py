@@ -194,7 +194,7 @@ def test_run_prints_a_table_and_a_chart():
 @pytest.mark.parametrize(
     ("oracle", "operators", "rate"),
     [
-        ("sgd", "hull", None),
+        ("sgd", None, None),
         ("hedge-self-tuned", "hull", None),
         ("ogd", "box", None),
         ("adagrad", "box", None),
@@ -204,12 +204,17 @@ def test_run_prints_a_table_and_a_chart():
     ],
 )
 def test_run_takes_any_combination(oracle, operators, rate):
-    options = () if rate is None else ("--rate", rate)
-    result = invoke(
-        "run", "--objective", "f4", "--oracle", oracle, "--set", operators, *options,
-        "--replications", 2, "--iterations", 5,
-    )  # fmt: skip
+    given = {"--set": operators, "--rate": rate}
+    options = [part for option, value in given.items() if value is not None for part in (option, value)]
+    result = invoke("run", "--objective", "f4", "--oracle", oracle, *options, "--replications", 2, "--iterations", 5)
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("options", [("hedge", "--set", "box"), ("identity", "--rate", 3), ("adahedge", "--rate", 3)])
+def test_run_refuses_what_an_oracle_does_not_take(options):
+    result = invoke("run", "--objective", "f4", "--oracle", *options)
+    assert result.exit_code == 2
+    assert "must not be given for the oracle" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def minimize(
             trajectory.append(x)
         drawn = where(chosen == t, x, drawn)
         dx, after = update(s, state, x, draw_r())
-        _check_contraction(state, after, constants, t)
+        _check_contraction(dx, state, after, constants, t)
         x, state = x + dx, after
         if callback is not None:
             callback(t, x, state)
@@ -218,13 +218,11 @@ def _check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
         raise NonfiniteGradientError(t, x, state)
 
 
-def _check_contraction(state: Any, after: Any, constants: Smooth | Nonsmooth, t: int) -> None:
-    if isinstance(constants, Smooth):
-        length, limit = _floats(after.W - state.W), _floats(after.N - state.N)
-    else:
-        length = [square / constants.eta**2 for square in _floats(inner(after.delta, after.delta))]
-        limit = [1.0] * len(length)
-    if any(u > m * (1 + 1e-4) + 1e-30 for u, m in zip(length, limit, strict=True)):
+def _check_contraction(dx: Vector, state: Any, after: Any, constants: Smooth | Nonsmooth, t: int) -> None:
+    step, m = (dx, state.m) if isinstance(constants, Smooth) else (after.delta, None)
+    length = [square / constants.eta**2 for square in _floats(inner(step, step))]
+    limit = [1.0] * len(length) if m is None else _floats(inner(m, m))
+    if any(u > square * (1 + 1e-4) for u, square in zip(length, limit, strict=True)):
         raise ValueError(f"`oracle` must play operators of norm at most 1; in round {t} it played a longer step.")
 
 

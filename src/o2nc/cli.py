@@ -56,7 +56,7 @@ def reproduce(
 ) -> None:
     """Run the paper's numerical section with its controls and compare every published cell.
 
-    Exit code 0 if every cell agrees, 1 if one does not, 2 if the run could not be done.
+    Exit code 0 if every cell agrees, 1 if one does not or was not reached, 2 if the run could not be done.
     """
     try:
         from .experiments import reproduce as whole
@@ -167,7 +167,7 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
 def run(
     objective: Annotated[str, typer.Option(help="f1 to f8.")],
     oracle: Annotated[str, typer.Option(help="See `o2nc list`.")] = "hedge",
-    operators: Annotated[str, typer.Option("--set", help="See `o2nc list`.")] = "hull",
+    operators: Annotated[str | None, typer.Option("--set", help="See `o2nc list`; hull if not given.")] = None,
     rate: Annotated[float | None, typer.Option(help="Rate of the learner, where it takes one.")] = None,
     seed: Seed = 0,
     replications: Replications = 16,
@@ -180,6 +180,8 @@ def run(
         from .experiments.chart import chart
         from .experiments.combination import combination, run_combination
 
+        if replications < 1:
+            raise ValueError(f"`replications` must be at least 1; got {replications}.")
         how = combination(oracle, operators, rate)
         records = run_combination(
             objective, how, start=0, stop=replications, iterations=iterations, seed=seed, backend=backend, dtype=dtype

@@ -13,7 +13,7 @@ from . import _xp
 from ._xp import Array
 from .constants import check_number
 from .operators import polar
-from .vectors import Blocks, Scalar, Vector, apply, inner, join, split, zeros_like
+from .vectors import Blocks, Scalar, Vector, apply, inner, join, split, zero_scalar, zeros_like
 
 
 @runtime_checkable
@@ -192,7 +192,7 @@ class RMS:
 
     def init(self, x: Vector) -> RMSState:
         """No sample so far."""
-        return RMSState(v=zeros_like(x), c=0 * inner(x, x))
+        return RMSState(v=zeros_like(x), c=zero_scalar(x))
 
     def direction(self, state: RMSState, m: Vector) -> Vector:
         """m / (sqrt(v / c) + eps), at the length of m."""

@@ -66,7 +66,8 @@ def check_acts(name: str, U: Operator, x: Vector) -> None:
     if found != shape_of(x):
         raise ValueError(f"{rule} returns shape {found}.")
     for V in U.operators if isinstance(U, Mixture) else (U,):
-        if isinstance(V, Diagonal) and shape_of(V.diagonal)[-1] != shape_of(x)[-1]:
+        last = slice(None) if isinstance(x, Blocks) else -1  # every block, or the coordinates of an array
+        if isinstance(V, Diagonal) and shape_of(V.diagonal)[last] != shape_of(x)[last]:
             raise ValueError(f"{rule} has shape {shape_of(V.diagonal)}.")  # it would broadcast
 
 

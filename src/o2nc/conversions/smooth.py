@@ -34,8 +34,8 @@ class SmoothConversion:
     Args:
         oracle: the online learner.
         constants: `Smooth`, which derives G, G0, a and eta.
-        kappa: 0 for the paper's linear loss; from 1 to below 6080/129 for the descent loss, which sees the noise and
-            for kappa = 1 has the same theorem.
+        kappa: 0 for the paper's linear loss; up to below 6080/129 for the descent loss, which sees the noise and has
+            the same theorem up to kappa = 1.
 
     Reference: Algorithm 1 and Theorem 1.
 
@@ -103,7 +103,5 @@ def check_smooth(oracle: Any, constants: Any, kappa: Any) -> None:
     if not isinstance(constants, Smooth):
         raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {constants!r}.")
     check_number("kappa", kappa)
-    if 0 < kappa < 1:
-        raise ValueError(f"`kappa` must be 0, or at least 1 as the proof needs; got {kappa}.")
     if kappa >= KAPPA_LIMIT:
         raise ValueError(f"`kappa` must be below 6080/129 = {KAPPA_LIMIT:.2f}; got {kappa}.")

@@ -80,12 +80,12 @@ WORDS = MappingProxyType(
 )
 
 
-def combination(oracle: str, operators: str = "hull", rate: float | None = None) -> Method:
+def combination(oracle: str, operators: str | None = None, rate: float | None = None) -> Method:
     r"""The method of an oracle and a set by name; the methods of the reproduction bring their own set and rate.
 
     Args:
         oracle: a key of `METHODS` or `LEARNERS`.
-        operators: a key of `SETS`.
+        operators: a key of `SETS`; the hull if not given.
         rate: the learner's rate, where it needs or takes one.
 
     Reference: Algorithm 1 with any oracle.
@@ -94,11 +94,17 @@ def combination(oracle: str, operators: str = "hull", rate: float | None = None)
     'adagrad over box'
     """
     if oracle in METHODS:
+        if operators is not None or rate is not None:
+            given = "`set`" if operators is not None else "`rate`"
+            raise ValueError(f"{given} must not be given for the oracle {oracle}, which brings its own.")
         return METHODS[oracle]
     if oracle not in LEARNERS:
         raise ValueError(f"`oracle` must be one of {', '.join([*METHODS, *LEARNERS])}; got {oracle!r}.")
+    operators = "hull" if operators is None else operators
     if operators not in SETS:
         raise ValueError(f"`set` must be one of {', '.join(SETS)}; got {operators!r}.")
+    if rate is not None and "hedge" in oracle:
+        raise ValueError(f"`rate` must not be given for the oracle {oracle}, which has its own; got {rate}.")
     make, needs_rate = LEARNERS[oracle]
     if needs_rate and rate is None:
         raise ValueError(f"`rate` must be given for the oracle {oracle}.")

@@ -73,7 +73,7 @@ def named(text: str) -> Method:
     ValueError: An oracle is `name[:set][:rate=...][:kappa=...]`; got 'ogd:box:speed=4'.
     """
     oracle, *parts = text.split(":")
-    operators, numbers = "hull", dict[str, float]()
+    operators, numbers = None, dict[str, float]()
     for part in parts:
         key, given, value = part.partition("=")
         if not given:

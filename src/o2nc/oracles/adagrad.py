@@ -81,6 +81,8 @@ class AdaGrad:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         if not self.set.holds_identity:
             return math.inf
+        if self.set.sup_diameter(x) == 0:  # type: ignore[attr-defined]
+            return 0.0
         D, eta = self.set.sup_diameter(x), self._factor(x)  # type: ignore[attr-defined]
         k, hull = base.dimension(self.set.start(x)), isinstance(base.first_set(self.set, x), Hull)
         floor = 1 + METRIC_FLOOR * k if hull else 1.0

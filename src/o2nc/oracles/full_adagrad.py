@@ -90,6 +90,8 @@ class FullAdaGrad:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         if not self.set.holds_identity:
             return math.inf
+        if self.set.diameter(x) == 0:
+            return 0.0
         D, eta, S = self.set.diameter(x), self._factor(x), base.first_set(self.set, x)
         k = base.flat(S, S.start(x)).shape[-1]
         return (D**2 / (2 * eta) + eta) * (math.sqrt(k) + RIDGE * k) * self.set.gradient_factor(x) * math.sqrt(energy)

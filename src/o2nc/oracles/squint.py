@@ -53,7 +53,7 @@ class Squint(OverExperts):
     array([0.5815, 0.4185])
     """
 
-    scale: float = 1.0
+    scale: float
     rates: int = 10
     prior: Sequence[float] | None = None
 
@@ -85,7 +85,10 @@ class Squint(OverExperts):
         return SquintState(R=state.R + r, V=state.V + r * r, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``, since $V_T\le4\,$energy$/S^2$."""
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``, since $V_T\le4\,$energy$/S^2$.
+
+        It holds if no loss vector has a range above ``scale``: that is the caller's word.
+        """
         kl = self.identity_kl(x)
         if math.isinf(kl) or min(self.log_prior(self.zero_losses(x))) == 0:
             return kl

@@ -89,7 +89,7 @@ class Hull(Static):
         xp = _xp.namespace(g)
         K = g.shape[-1]
         best = xp.argmin(g, axis=-1, keepdims=True)
-        return xp.astype(xp.arange(K, dtype=best.dtype) == best, g.dtype)
+        return xp.astype(xp.arange(K, dtype=best.dtype, device=_xp.device(g)) == best, g.dtype)
 
     def diameter(self, x: Vector) -> float:
         """sqrt(2), the distance of two vertices; 0 for one operator."""

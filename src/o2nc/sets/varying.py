@@ -17,7 +17,7 @@ class Varying:
     Args:
         rule: from t, an integer array of shape (1,) that counts from 1, to a set. Under ``jit`` t is traced, so the
             rule may compute with it but not branch on it.
-        holds_identity: whether every set of the sequence holds the identity.
+        holds_identity: whether every set of the sequence holds the identity, at the same coordinates.
 
     Reference: the sets U_t of Algorithm 1, which may change and need not hold the comparator.
 
