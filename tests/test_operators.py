@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import numpy_of
-from o2nc import Blocks
+from o2nc import Blocks, _xp
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Operator, Projector, act, polar, trusted
 from o2nc.vectors import inner, join, mat, split, vec
 
@@ -208,3 +208,11 @@ def test_the_arithmetic_of_blocks(xp):
         assert isinstance(blocks, Blocks)
         np.testing.assert_array_equal(numpy_of(join(blocks, shapes)), flat)
     np.testing.assert_allclose(numpy_of(inner(cut(u), cut(v))), [u @ v], rtol=0, atol=1e-14)
+
+
+def test_the_library_of_a_number_is_that_of_the_array_beside_it(xp):
+    """What was seen beside one array is not remembered for the next."""
+    array = xp.array([1.0])
+    assert _xp.namespace(1.0, array) is _xp.namespace(array)
+    with pytest.raises((ValueError, TypeError)):
+        _xp.namespace(1.0)

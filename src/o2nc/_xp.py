@@ -22,7 +22,8 @@ def namespace(*arrays: Array) -> Any:
         return _KNOWN[kind]
     try:
         xp = array_api_compat.array_namespace(*arrays)
-        _KNOWN[kind] = xp
+        if is_array(arrays[0]):  # and not a Python number, which goes with every library
+            _KNOWN[kind] = xp
         return xp
     except TypeError as error:
         kinds = sorted({f"{type(a).__module__.split('.')[0]}.{type(a).__name__}" for a in arrays})
