@@ -109,9 +109,6 @@ CASES = {
     "smooth constants": (
         lambda: SmoothConversion(Constant(), NONSMOOTH), TypeError, "`constants`", "Smooth(", "got Nonsmooth(",
     ),
-    "kappa below 1": (
-        lambda: SmoothConversion(Constant(), SMOOTH, kappa=0.5), ValueError, "`kappa`", "at least 1", "0.5",
-    ),
     "kappa too large": (
         lambda: SmoothConversion(Constant(), SMOOTH, kappa=48.0), ValueError, "`kappa`", "47.13; got 48.0",
     ),
