@@ -95,7 +95,7 @@ def test_the_command(tmp_path):
         (("--oracle", "ogd:ball"), "`set` must be one of"),
         (("--oracle", "omd:box"), "`rate` must be given for the oracle omd."),
         (("--oracle", "ogd:box:rate=fast"), "An oracle is `name[:set][:rate=...][:kappa=...]`; got"),
-        (("--oracle", "ogd:box:kappa=0.5"), "`kappa` must be 0, or at least 1"),
+        (("--oracle", "ogd:box:kappa=50"), "`kappa` must be below 6080/129"),
         (("--replications", 1), "`replications` must be a whole number, at least 2"),
         (("--jobs", 0), "`jobs` must be at least 1"),
         (("--objective", "f4", "--replications", 2, "--iterations", 1, "--out", "/nowhere/found.json"), "Cannot write"),
