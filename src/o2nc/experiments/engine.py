@@ -5,11 +5,11 @@ import importlib
 import importlib.util
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .protocol import Cell, run
-from .store import Store, StoreError
+from .record import Record
+from .store import Store, StoreError, W, Work
 
 ENGINES = ("joblib", "dask", "ray")
 NEEDS = {"dask": ("distributed", "dask"), "ray": ("ray", "ray")}  # module, extra
@@ -21,12 +21,12 @@ class EngineError(Exception):
 
 def compute(
     store: Store,
-    cells: list[Cell],
+    cells: Sequence[W],
     *,
     jobs: int | None = None,
     engine: str = "joblib",
     address: str | None = None,
-    done: Callable[[Cell], None] = lambda cell: None,
+    done: Callable[[W], None] = lambda cell: None,
 ) -> None:
     """Compute ``cells`` and write each into ``store`` as soon as it is finished.
 
@@ -68,7 +68,7 @@ def compute(
             ) from error
 
 
-def _results(cells: list[Cell], jobs: int, in_waves: bool) -> Iterator[tuple[int, Any]]:
+def _results(cells: Sequence[W], jobs: int, in_waves: bool) -> Iterator[tuple[int, Any]]:
     """The cells' numbers and records in the order in which they are finished, or wave by wave (Ray's back end)."""
     import joblib
 
@@ -93,7 +93,12 @@ def processes(tasks: list[Any], jobs: int | None) -> Iterator[Any]:
     return started
 
 
-def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
+def run(cell: Work) -> dict[str, Record]:
+    """The records of a cell, whichever experiment it is of."""
+    return cell.run()
+
+
+def _numbered(i: int, cell: Work) -> tuple[int, Any]:
     return i, run(cell)
 
 

@@ -71,6 +71,10 @@ class Cell:
         """What the cell is called in files and messages."""
         return f"seed{self.seed}-{self.objective}-{'+'.join(self.methods)}-{self.start}-{self.stop}"
 
+    def run(self) -> dict[str, Record]:
+        """The records of the cell by method."""
+        return run(self)
+
 
 def checkpoints(iterations: int) -> NDArray[np.int64]:
     """1, 10, 100, 300, every thousandth iteration, and the last.

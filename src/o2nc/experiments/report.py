@@ -41,21 +41,52 @@ def report(records: Mapping[str, Mapping[str, Record]], found: dict[str, Any], t
     """
     charts = {f"chart-{name}": _objective_chart(name, methods) for name, methods in records.items()}
     charts |= {"chart-learner": _learner_chart(records), "chart-learned": _learner_chart(records, "learned")}
-    words = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in findings(found))
+    return page(
+        "Reproduction of the numerical section, with controls",
+        found,
+        {"What the controls show": findings(found)},
+        ("Gap and squared gradient at every iteration", "Means over the replications."),
+        charts,
+        tables,
+    )
+
+
+def page(
+    title: str,
+    found: dict[str, Any],
+    words: Mapping[str, Sequence[str]],
+    above: tuple[str, str],
+    charts: Mapping[str, Any],
+    tables: Sequence[Table],
+) -> str:
+    """A self-contained page: settings and versions, sentences, charts, tables.
+
+    Args:
+        title: of the page.
+        found: the tables as data, of which settings and versions are printed.
+        words: sentences by heading.
+        above: heading of the charts and a sentence on them.
+        charts: for Plotly, by the id of their place.
+        tables: the tables as text.
+    """
+    lists = "".join(
+        f"<h2>{html.escape(heading)}</h2><ul>{''.join(f'<li>{html.escape(one)}</li>' for one in sentences)}</ul>"
+        for heading, sentences in words.items()
+    )
     links = "".join(f'<a href="#{table.name}">{html.escape(table.title)}</a>' for table in tables)
     settings = ", ".join(f"{key} {value}" for key, value in found["settings"].items())
     versions = ", ".join(f"{key} {value}" for key, value in found["versions"].items())
     boxes = "".join(f'<div class="chart" id="{key}"></div>' for key in charts)
+    heading, sentence = map(html.escape, above)
     return "".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
-            f"<title>Reproduction of the numerical section</title><style>{STYLE}</style></head><body>",
-            "<h1>Reproduction of the numerical section, with controls</h1>",
-            f"<p>{html.escape(settings)}.<br>{html.escape(versions)}.</p><nav>{links}</nav>",
-            f"<h2>What the controls show</h2><ul>{words}</ul>",
-            "<h2>Gap and squared gradient at every iteration</h2><p>Means over the replications. Click on a name to "
-            f"hide a line, drag to zoom, double-click to return.</p>{boxes}",
+            f"<title>{html.escape(title.split(',')[0])}</title><style>{STYLE}</style></head><body>",
+            f"<h1>{html.escape(title)}</h1>",
+            f"<p>{html.escape(settings)}.<br>{html.escape(versions)}.</p><nav>{links}</nav>{lists}",
+            f"<h2>{heading}</h2><p>{sentence} Click on a name to hide a line, drag to zoom, double-click to return."
+            f"</p>{boxes}",
             *map(html_table, tables),
             f"<script>{_plotly()}</script><script>const charts = {_json(charts)};",
             "const drawn = Object.entries(charts).map(([id, c]) => Plotly.newPlot(id, c.data, c.layout, "

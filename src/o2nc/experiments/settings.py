@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import __version__
 from . import backends
@@ -31,6 +31,8 @@ class Settings:
     >>> [(cell.objective, cell.start, cell.stop) for cell in Settings(replications=200).cells()][:2]
     [('f1', 0, 128), ('f1', 128, 200)]
     """
+
+    command: ClassVar[str] = "reproduce"
 
     seed: int = 0
     replications: int = REPLICATIONS

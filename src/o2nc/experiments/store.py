@@ -5,21 +5,61 @@ import json
 import os
 import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from .. import __version__
-from .protocol import Cell
 from .record import Record
-from .settings import Settings
 
 FORMAT = "o2nc experiments 1"
 OUTPUTS = ("results.nc", "tables.json", "tables.md", "tables.tex", "figures", "report.html")
 PART = ".part"  # the end of the name of a file that is being written
+
+
+class Work(Protocol):
+    """A cell of any experiment: a frozen dataclass that knows its name, its methods and how to run itself."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """What the cell is called in files and messages."""
+        ...
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The keys of its records."""
+        ...
+
+    def run(self) -> dict[str, Record]:
+        """The records of the cell by method."""
+        ...
+
+
+class Header(Protocol):
+    """The settings of any experiment, as the store needs them."""
+
+    command: ClassVar[str]  # of the command line, for messages
+
+    @property
+    def seed(self) -> int:
+        """Of the noise."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """What must be equal for a run to be resumed."""
+        ...
+
+    def further_cells(self, seeds: int) -> Sequence[Work]:
+        """The cells of the next ``seeds`` seeds."""
+        ...
+
+
+W = TypeVar("W", bound=Work)
 
 
 class StoreError(Exception):
@@ -60,6 +100,7 @@ class Store:
         settings: of the run.
 
     >>> import tempfile
+    >>> from o2nc.experiments.settings import Settings
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(Path(folder), Settings(replications=2, iterations=1))
     ...     store.open()
@@ -67,9 +108,10 @@ class Store:
     ['f1', 'f2', 'f3', 'f4']
     """
 
-    def __init__(self, directory: Path, settings: Settings) -> None:
+    def __init__(self, directory: Path, settings: Header) -> None:
         self.directory, self.settings = Path(directory), settings
         self.cells = self.directory / "cells"
+        self.command = f"`o2nc {settings.command}`"
 
     def open(self) -> None:
         """Make the directory, or check that it is one of ours with the same settings and holds nothing else."""
@@ -81,14 +123,14 @@ class Store:
             raise StoreError(f"Cannot use {self.directory} as a directory: {error.strerror}.") from error
         if header.name not in names and names - {"cells"}:
             raise StoreError(
-                f"{self.directory} is not empty and not a directory of `o2nc reproduce` (it holds {_some(names)}); "
+                f"{self.directory} is not empty and not a directory of {self.command} (it holds {_some(names)}); "
                 "choose another --out."
             )
         if header.name in names:
             self._compare(header)
             if foreign := names - {header.name, "cells", *OUTPUTS}:
                 raise StoreError(
-                    f"{self.directory} holds what `o2nc reproduce` did not write: {_some(foreign)}; move it away."
+                    f"{self.directory} holds what {self.command} did not write: {_some(foreign)}; move it away."
                 )
         try:
             self.cells.mkdir(exist_ok=True)
@@ -107,9 +149,9 @@ class Store:
         try:
             found = json.loads(header.read_text())
         except (OSError, ValueError) as error:
-            raise StoreError(f"{header} cannot be read; it was not written by `o2nc reproduce`.") from error
+            raise StoreError(f"{header} cannot be read; it was not written by {self.command}.") from error
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-            raise StoreError(f"{header} was not written by this version of `o2nc reproduce`; choose another --out.")
+            raise StoreError(f"{header} was not written by this version of {self.command}; choose another --out.")
         wanted = self.settings.to_dict()
         different = [f"{k} {found.get(k)!r} (now {wanted[k]!r})" for k in wanted if found.get(k) != wanted[k]]
         if different:
@@ -117,7 +159,7 @@ class Store:
                 f"{self.directory} holds a run with other settings: {', '.join(different)}; choose another --out."
             )
 
-    def check_foreign(self, cells: list[Cell]) -> None:
+    def check_foreign(self, cells: Sequence[Work]) -> None:
         """Raise if the directory of cells holds files that are no cells of these settings."""
         known = {self.path(cell).name for cell in cells}
         for path in sorted(self.cells.iterdir()):
@@ -130,7 +172,7 @@ class Store:
         further = self.settings.further_cells(int(seed) - self.settings.seed) if seed.isdigit() else []
         return path.name in {self.path(cell).name for cell in further}
 
-    def missing(self, cells: list[Cell]) -> list[Cell]:
+    def missing(self, cells: Sequence[W]) -> list[W]:
         """The cells that are not there yet; those that are there are read and must be whole."""
         missing = []
         for cell in cells:
@@ -140,11 +182,11 @@ class Store:
                 missing.append(cell)
         return missing
 
-    def path(self, cell: Cell) -> Path:
+    def path(self, cell: Work) -> Path:
         """Where the cell is written."""
         return self.cells / f"{cell.name}.npz"
 
-    def write(self, cell: Cell, records: dict[str, Record]) -> None:
+    def write(self, cell: Work, records: dict[str, Record]) -> None:
         """Write a finished cell in one piece."""
         arrays: dict[str, Any] = {"header": np.asarray(_header(cell))}
         for name, record in records.items():
@@ -154,7 +196,7 @@ class Store:
         with replacing(self.path(cell)) as part, part.open("wb") as file:
             np.savez(file, **arrays)
 
-    def read(self, cell: Cell) -> dict[str, Record]:
+    def read(self, cell: Work) -> dict[str, Record]:
         """The records of a finished cell by method; a file that is damaged or of other settings is a `StoreError`."""
         path = self.path(cell)
         try:
@@ -164,7 +206,7 @@ class Store:
             records = {name: _record(name, arrays) for name in cell.methods}
         except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
             raise StoreError(
-                f"{path} is damaged or was not written by `o2nc reproduce`; delete it to compute it again."
+                f"{path} is damaged or was not written by {self.command}; delete it to compute it again."
             ) from error
         if header != _header(cell):
             raise StoreError(f"{path} was made with other settings; delete it to compute it again.")
@@ -177,7 +219,7 @@ class Store:
                 part.unlink(missing_ok=True)
 
 
-def _header(cell: Cell) -> str:
+def _header(cell: Work) -> str:
     return json.dumps({"format": FORMAT, "version": __version__, **asdict(cell)})
 
 
