@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import _xp
-from .certificates import Certificate, mean_interval, theorem1, theorem1_sharp, theorem2, tight
+from .certificates import Certificate, tight
 from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SmoothConversion
+from .guarantees import CLIPPED_LIMIT, measured, stated
 from .oracles.base import Oracle
 from .progress import progress
 from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zero_scalar, zeros_like
-
-CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 
 Gradient = Callable[[Vector, np.random.Generator], Vector]
 
@@ -179,8 +178,8 @@ def minimize(
         x=drawn if isinstance(constants, Smooth) else state.output,
         last=x,
         regret=state.regret,
-        certificate=_measured(constants, kappa, state.regret),
-        a_priori=_stated(constants, kappa, oracle, x1),
+        certificate=measured(conversion, _floats(state.regret)),
+        a_priori=stated(conversion, x1),
         tight=(
             tight(
                 constants,
@@ -233,28 +232,3 @@ def _rounds(values: Any, x: Vector) -> Any:
 
 def _floats(v: Any) -> list[float]:
     return [float(value) for value in _xp.to_numpy(v).ravel()]
-
-
-def _theorem(constants: Smooth | Nonsmooth, kappa: float, regret: float, **details: Any) -> Certificate:
-    if isinstance(constants, Nonsmooth):
-        return theorem2(constants, regret, **details)
-    if kappa > 1:  # up to there the printed constants hold
-        return theorem1_sharp(constants, regret, kappa=kappa, **details)
-    return theorem1(constants, regret, **details)
-
-
-def _measured(constants: Smooth | Nonsmooth, kappa: float, regret: Any) -> Certificate:
-    regrets = _floats(regret)
-    n, mean = len(regrets), sum(regrets) / len(regrets)
-    if n == 1:
-        note = "the regret of one run stands for its expectation"
-        return _theorem(constants, kappa, mean, label="plug-in", replications=1, note=note)
-    low, high = (_theorem(constants, kappa, bound).bound for bound in mean_interval(regrets))
-    return _theorem(constants, kappa, mean, label="a-posteriori", replications=n, interval=(low, high))
-
-
-def _stated(constants: Smooth | Nonsmooth, kappa: float, oracle: Oracle, x1: Vector) -> Certificate | None:
-    stated = getattr(oracle, "regret_bound", None)
-    energy = constants.energy(kappa) if isinstance(constants, Smooth) else constants.energy()
-    bound = float("inf") if stated is None else stated(x1, energy)
-    return None if bound == float("inf") else _theorem(constants, kappa, bound, label="a-priori")

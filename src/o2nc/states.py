@@ -16,21 +16,37 @@ def is_named_tuple(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def leaves(state: State, name: str = "state") -> Iterator[tuple[str, Any]]:
+def leaves(state: State, name: str = "state", whole: type | tuple[()] = ()) -> Iterator[tuple[str, Any]]:
     """Everything in a state that is no tuple, with the path that leads to it, in the order of the fields.
+
+    Tuples of the class ``whole`` are not taken apart.
 
     >>> from o2nc import Blocks
     >>> list(leaves(Blocks((1.0, 2.0)), "x"))
     [('x.arrays[0]', 1.0), ('x.arrays[1]', 2.0)]
+    >>> list(leaves(Blocks((1.0, 2.0)), "x", whole=Blocks))
+    [('x', Blocks(arrays=(1.0, 2.0)))]
     """
-    if is_named_tuple(state):
-        for field, value in zip(state._fields, state, strict=True):
-            yield from leaves(value, f"{name}.{field}")
-    elif isinstance(state, tuple):
-        for k, value in enumerate(state):
-            yield from leaves(value, f"{name}[{k}]")
-    else:
+    if isinstance(state, whole) or not isinstance(state, tuple):
         yield name, state
+    elif is_named_tuple(state):
+        for field, value in zip(state._fields, state, strict=True):
+            yield from leaves(value, f"{name}.{field}", whole)
+    else:
+        for k, value in enumerate(state):
+            yield from leaves(value, f"{name}[{k}]", whole)
+
+
+def rebuild(like: State, values: Iterator[Any], whole: type | tuple[()] = ()) -> State:
+    """The structure of ``like`` with ``values`` in the place of its leaves, in their order.
+
+    >>> rebuild((1, (2, 3)), iter("abc"))
+    ('a', ('b', 'c'))
+    """
+    if isinstance(like, whole) or not isinstance(like, tuple):
+        return next(values)
+    parts = [rebuild(value, values, whole) for value in like]
+    return type(like)(*parts) if is_named_tuple(like) else tuple(parts)
 
 
 def pack(state: State, convert: Callable[[Any], Any] = lambda array: array) -> Packed:
