@@ -5,6 +5,7 @@ A direction may use the tracker m of the round and the samples of earlier rounds
 Each acts block by block on `Blocks`.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from . import _xp
 from ._xp import Array
 from .constants import check_number
-from .operators import polar
-from .vectors import Blocks, Scalar, Vector, apply, inner, join, split, zero_scalar, zeros_like
+from .operators import newton_schulz, polar
+from .vectors import Blocks, Scalar, Vector, apply, check_shapes, inner, join, split, zero_scalar, zeros_like
 
 
 @runtime_checkable
@@ -211,11 +212,12 @@ class Polar:
     r"""Muon's direction: the polar factor of each matrix block, at the length of the block; RMS on the other blocks.
 
     A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer has no polar
-    factor and takes the direction of `RMS`. An array is cut into blocks by ``shapes``.
+    factor and takes the direction of ``fallback``. An array is cut into blocks by ``shapes``.
 
     Args:
-        shapes: the shapes of the blocks of an array; not used on `Blocks`.
+        shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
         fallback: the direction of blocks that are not matrices.
+        steps: of `newton_schulz`, in float32, as Muon has it; None for the exact factor, by SVD.
 
     Reference: Jordan et al. (2024); polar as the paper defines it, with zero singular values masked.
 
@@ -228,6 +230,15 @@ class Polar:
 
     shapes: Sequence[tuple[int, ...]] | None = None
     fallback: Direction = field(default_factory=RMS)
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.shapes is not None:
+            object.__setattr__(self, "shapes", check_shapes("Polar(shapes=...)", self.shapes))
+        if not isinstance(self.fallback, Direction):
+            raise TypeError(f"`Polar(fallback=...)` must have init, direction and learn; got {self.fallback!r}.")
+        if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
+            raise ValueError(f"`Polar(steps=...)` must be None or a whole number of at least 1; got {self.steps!r}.")
 
     def init(self, x: Vector) -> Any:
         """The state of the fallback."""
@@ -239,24 +250,21 @@ class Polar:
         """The polar factors, each at the length of its block."""
         other = self.fallback.direction(state, m)
         if isinstance(m, Blocks):
-            return Blocks(tuple(_polar(a, b) for a, b in zip(m.arrays, other.arrays, strict=True)))
+            return Blocks(tuple(self._block(a, b, a.ndim) for a, b in zip(m.arrays, other.arrays, strict=True)))
         shapes = tuple(self.shapes or ())
         pieces = zip(split(m, shapes).arrays, split(other, shapes).arrays, shapes, strict=True)
-        return join(Blocks(tuple(_polar(a, b, len(shape)) for a, b, shape in pieces)), shapes)
+        return join(Blocks(tuple(self._block(a, b, len(shape)) for a, b, shape in pieces)), shapes)
 
     def learn(self, state: Any, s: Vector) -> Any:
         """That of the fallback."""
         return self.fallback.learn(state, s)
 
-
-def _polar(a: Array, other: Array, axes: int | None = None) -> Array:
-    axes = a.ndim if axes is None else axes
-    if axes < 2:
-        return other
-    xp, batch = _xp.namespace(a), a.shape[: a.ndim - axes]
-    A = xp.reshape(a, (*batch, a.shape[len(batch)], -1))
-    Z = polar(A)
-    scale = xp.sqrt(
-        xp.sum(A * A, axis=(-2, -1), keepdims=True) / _xp.at_least(xp.sum(Z * Z, axis=(-2, -1), keepdims=True), 1.0)
-    )
-    return xp.reshape(Z * scale, a.shape)
+    def _block(self, a: Array, other: Array, axes: int) -> Array:
+        if axes < 2:
+            return other
+        xp, batch = _xp.namespace(a), a.shape[: a.ndim - axes]
+        first, size = a.shape[len(batch)], math.prod(a.shape[len(batch) :])
+        A = xp.reshape(a, (*batch, first, size // first if first else 0))
+        Z = polar(A) if self.steps is None else newton_schulz(A, self.steps)
+        flat = (*batch, size)
+        return xp.reshape(with_length(xp.reshape(Z, flat), xp.reshape(a, flat)), a.shape)
