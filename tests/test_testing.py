@@ -23,7 +23,17 @@ from o2nc import (
     oracles,
     sets,
 )
-from o2nc.conversions import Adam, HeavyBall, SegmentConversion
+from o2nc.conversions import (
+    Adam,
+    BallOGD,
+    ClippedFTRL,
+    ExponentiatedConversion,
+    HeavyBall,
+    NormalizedSGD,
+    RegularizedOMD,
+    SegmentConversion,
+    ShiftingConversion,
+)
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector, Toward
 from o2nc.oracles import (
     FTRL,
@@ -199,6 +209,11 @@ CONVERSIONS = {
     "SegmentConversion": (lambda oracle: SegmentConversion(oracle, SMOOTH), {"with_r": False}),
     "uniform": (lambda oracle: SegmentConversion(oracle, SMOOTH, r=None), {}),
     "NonsmoothConversion": (lambda oracle: NonsmoothConversion(oracle, NONSMOOTH), {}),
+    "ShiftingConversion": (lambda oracle: ShiftingConversion(BallOGD(D=1.0, eta=0.5), epoch=2, T=100), {}),
+    "ExponentiatedConversion": (lambda oracle: ExponentiatedConversion(RegularizedOMD(0.5, 0.5, 0.9), T=100), {}),
+    "clipped": (lambda oracle: ExponentiatedConversion(ClippedFTRL(D=1.0, b=0.9), T=100), {}),
+    "shifting FTRL": (lambda oracle: ShiftingConversion(ClippedFTRL(D=1.0, b=0.9), epoch=2, T=100), {}),
+    "NormalizedSGD": (lambda oracle: NormalizedSGD(eta=0.1), {}),
 }
 
 

@@ -25,3 +25,9 @@ class Conversion(Protocol):
     def update(self, s: Vector, state: State, x: Vector | None = None, *, r: Any = None) -> tuple[Vector, State]:
         """The displacement from the point where ``s`` was sampled to the next such point, and the new state."""
         ...
+
+
+def check_given(name: str, x: Vector | None, r: Any) -> None:
+    """Raise unless `update` was given the point and the uniform number that not every conversion needs."""
+    if x is None or r is None:
+        raise ValueError(f"`update` of {name} needs the point `x` of the sample and the next uniform `r`.")

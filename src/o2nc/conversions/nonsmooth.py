@@ -10,6 +10,8 @@ from ..losses import LinearLoss
 from ..operators import act
 from ..oracles.base import Oracle, check_is_oracle
 from ..vectors import Vector, check_like, check_vector, inner, leaf, project_ball, where, zero_scalar, zeros_like
+from .base import check_given
+from .output import check_tau
 
 
 class NonsmoothState(NamedTuple):
@@ -71,7 +73,7 @@ class NonsmoothConversion:
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
         """m_1 = 0. ``tau`` is a round or an array (..., 1) of rounds, from ``constants.tau(u)``; T if not given."""
         check_vector("x", x)
-        self._check_tau(tau)
+        check_tau(tau, self.constants.T)
         zero, zeros, t = zero_scalar(x), zeros_like(x), _xp.first_round(leaf(x))
         tau = t * 0 + (self.constants.T if tau is None else tau)
         return NonsmoothState(
@@ -83,8 +85,7 @@ class NonsmoothConversion:
         self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None
     ) -> tuple[Vector, NonsmoothState]:
         """Finish round t with the sample ``s`` at y_t = ``x``, begin round t + 1 with the uniform ``r`` = r_{t+1}."""
-        if x is None or r is None:
-            raise ValueError("`update` of Algorithm 2 needs the point `x` of the sample and the next uniform `r`.")
+        check_given("Algorithm 2", x, r)
         check_like("s", s, state.m)
         L, a, b, eta, _ = self.constants.values
         z = self._direction(state.m)
@@ -112,15 +113,6 @@ class NonsmoothConversion:
             regret=regret,
             clipped=state.clipped + _xp.indicator(square > L**2, square),
         )
-
-    def _check_tau(self, tau: Any) -> None:
-        T = self.constants.T
-        if tau is None or (_xp.is_array(tau) and _xp.is_traced(tau)):
-            return
-        if not _xp.is_array(tau) and (isinstance(tau, bool) or not isinstance(tau, int)):
-            raise TypeError(f"`tau` must be a round or an array of rounds; got {tau!r}.")
-        if not bool(_xp.to_numpy(tau).min() >= 1 and _xp.to_numpy(tau).max() <= T):
-            raise ValueError(f"`tau` must be a round, from 1 to T = {T}; got {tau}.")
 
     def _direction(self, m: Vector) -> Vector:
         """z of the tracker m: line 3."""
