@@ -99,15 +99,20 @@ def test_imports_point_one_way(name):
     assert not wrong, f"{name} must import from {sorted(rooms)} only; it imports {sorted(wrong)}."
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if room(name) in ("experiments", "_minimize", "testing")])
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) in ("experiments", "_minimize", "testing", "torch")])
 def test_nothing_imports_the_command_line(name):
     assert not {target for target in own(imports(FILES[name])) if room(target) in ("cli", "__main__")}
 
 
-def test_the_package_itself_imports_nothing_of_the_experiments():
-    assert not {
-        target for target in own(imports(FILES["__init__"])) if room(target) in ("experiments", "cli", "__main__")
-    }
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) == "torch"])
+def test_a_front_end_sees_the_core_and_never_another(name):
+    others = {"experiments", "testing", "_minimize", "optax"}
+    assert not {target for target in own(imports(FILES[name])) if room(target) in others}
+
+
+def test_the_package_itself_imports_no_front_end_and_nothing_of_the_experiments():
+    above = ("experiments", "cli", "__main__", "torch")
+    assert not {target for target in own(imports(FILES["__init__"])) if room(target) in above}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -163,3 +168,19 @@ o2nc.minimize(lambda x, rng: x, np.ones(2), oracle=oracle, constants=constants)
 print(*{m.split('.')[0] for m in sys.modules})
 """
     assert not set(run(code)) & {"torch", "jax", "jaxlib", "array_api_strict", "scipy", "typer", "rich", "matplotlib"}
+
+
+def test_without_pytorch_the_front_end_says_what_to_install():
+    """An entry None in sys.modules is how Python marks a module that cannot be imported."""
+    code = """
+import sys
+sys.modules["torch"] = None
+import o2nc
+try:
+    import o2nc.torch
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert " ".join(run(code)) == (
+        "`o2nc.torch` needs PyTorch, which is not installed; `pip install 'o2nc[torch]'` brings it."
+    )

@@ -15,7 +15,7 @@ from . import _xp
 from .certificates import Certificate, tight
 from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SmoothConversion
-from .guarantees import CLIPPED_LIMIT, measured, stated
+from .guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
 from .oracles.base import Oracle
 from .progress import progress
 from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zero_scalar, zeros_like
@@ -162,7 +162,8 @@ def minimize(
             trajectory.append(x)
         drawn = where(chosen == t, x, drawn)
         dx, after = update(s, state, x, draw_r())
-        _check_contraction(dx, state, after, constants, t)
+        if not is_contraction(conversion, dx, state, after):
+            raise ValueError(f"`oracle` must play operators of norm at most 1; in round {t} it played a longer step.")
         x, state = x + dx, after
         if callback is not None:
             callback(t, x, state)
@@ -215,14 +216,6 @@ def _check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
             )
     if not all(_xp.all_finite(a) for a, _ in arrays):
         raise NonfiniteGradientError(t, x, state)
-
-
-def _check_contraction(dx: Vector, state: Any, after: Any, constants: Smooth | Nonsmooth, t: int) -> None:
-    step, m = (dx, state.m) if isinstance(constants, Smooth) else (after.delta, None)
-    length = [square / constants.eta**2 for square in _floats(inner(step, step))]
-    limit = [1.0] * len(length) if m is None else _floats(inner(m, m))
-    if any(u > square * (1 + 1e-4) for u, square in zip(length, limit, strict=True)):
-        raise ValueError(f"`oracle` must play operators of norm at most 1; in round {t} it played a longer step.")
 
 
 def _rounds(values: Any, x: Vector) -> Any:

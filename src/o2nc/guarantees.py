@@ -4,11 +4,14 @@ import math
 from statistics import fmean
 from typing import Any
 
+from . import _xp
 from .certificates import Certificate, mean_interval, theorem1, theorem1_segment, theorem1_sharp, theorem2
 from .conversions import NonsmoothConversion, SegmentConversion, SmoothConversion
-from .vectors import Vector
+from .vectors import Vector, inner
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
+
+ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
 
 Proved = SmoothConversion | SegmentConversion | NonsmoothConversion
 
@@ -31,6 +34,19 @@ def theorem(conversion: Proved, regret: float, **details: Any) -> Certificate:
     if kappa > 1:  # up to there the printed constants hold
         return theorem1_sharp(constants, regret, kappa=kappa, **details)
     return theorem1(constants, regret, **details)
+
+
+def is_contraction(conversion: Proved, dx: Vector, before: Any, after: Any) -> bool:
+    """Whether the step that an update committed is no longer than a contraction makes it, in every replication."""
+    if isinstance(conversion, SmoothConversion):
+        step, direction = inner(dx, dx), inner(before.m, before.m)
+    elif isinstance(conversion, SegmentConversion):
+        step, direction = inner(after.delta, after.delta), inner(after.m, after.m)
+    else:
+        step = inner(after.delta, after.delta)
+        direction = step * 0 + 1.0  # z is no longer than 1
+    longest = (1 + ROUNDING) * conversion.constants.eta**2 * direction + _xp.smallest_normal(step)
+    return bool(_xp.namespace(step).all(step <= longest))
 
 
 def measured(conversion: Proved, regrets: list[float]) -> Certificate:

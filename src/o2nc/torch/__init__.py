@@ -1,0 +1,14 @@
+"""Optimizers for PyTorch. Inside this package, ``import torch`` is PyTorch itself."""
+
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError(
+        "`o2nc.torch` needs PyTorch, which is not installed; `pip install 'o2nc[torch]'` brings it.", name="torch"
+    ) from error
+
+from .converted import Converted
+
+__all__ = ["Converted"]
