@@ -124,6 +124,8 @@ class Converted(TwoPoints):
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
+        if len(devices := {str(p.device) for p in self._params}) > 1:
+            raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
         blocks, dtype = [], self._dtype
         for group in self.param_groups:
             for p in group["params"]:

@@ -85,8 +85,6 @@ class PerParameter(torch.optim.Optimizer):
 
     def _initial(self) -> Any:
         x = self._point()
-        if len(devices := {str(a.device) for a in x.arrays}) > 1:
-            raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
         if isinstance(self.conversion, NonsmoothConversion):
             return self.conversion.init(x, tau=self.conversion.constants.tau(coin(self._run["seed"], 0)))
         return self.conversion.init(x)

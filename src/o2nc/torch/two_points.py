@@ -84,7 +84,7 @@ class TwoPoints(PerParameter):
 
 
 def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
-    """Whether ``p`` is ``x`` rounded to its dtype, or to that of a narrower model from which it was loaded.
+    """Whether ``p`` is ``x``, rounded to its dtype, or first to that of a model from which it was loaded.
 
     >>> x = torch.tensor([0.1], dtype=torch.float64)
     >>> is_rounding(x.to(torch.bfloat16), x), is_rounding(x.to(torch.float16).to(torch.float32), x)
@@ -92,4 +92,4 @@ def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
     >>> is_rounding(x + 1e-16, x)
     False
     """
-    return any(torch.equal(p.to(x.dtype), x.to(dtype).to(x.dtype)) for dtype in (p.dtype, *DTYPES))
+    return any(torch.equal(p, x.to(dtype).to(p.dtype)) for dtype in (p.dtype, *DTYPES))

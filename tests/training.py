@@ -1,0 +1,134 @@
+"""Parameters, conversions and oracles on them, and samples: what the tests of the torch front end share."""
+
+import copy
+
+import numpy as np
+import torch
+
+from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
+from o2nc.conversions import Adam, HeavyBall
+from o2nc.operators import Diagonal, Identity
+from o2nc.oracles import (
+    FTRL,
+    OGD,
+    OMD,
+    AdaGrad,
+    AdaHedge,
+    Adaptive,
+    Compared,
+    Constant,
+    DiscountedHedge,
+    Entropic,
+    Hedge,
+    ShortMemoryHedge,
+    Squint,
+)
+from o2nc.sets import Box, Hull, Varying
+
+SHAPES = [(), (3,), (2, 3), (2, 1, 3, 2)]  # a scalar, a bias, a matrix, a convolution
+SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=100)
+
+
+def tensors(values, dtype=torch.float64):
+    return [torch.as_tensor(value, dtype=dtype) for value in values]
+
+
+def arrays(values):
+    return [np.asarray(value) for value in values]
+
+
+def draws(seed, scale=1.0):
+    """One array of each shape."""
+    rng = np.random.default_rng(seed)
+    return [scale * rng.normal(size=shape) for shape in SHAPES]
+
+
+def mask(make):
+    return Diagonal(Blocks(tuple(make([np.abs(np.sin(1.0 + a)) for a in draws(7)]))))
+
+
+def hull(make):
+    return Hull((Identity(), mask(make)))
+
+
+ORACLES = {
+    "constant": lambda make: Constant(),
+    "fixed": lambda make: Constant(mask(make)),
+    "hedge": lambda make: Hedge(hull(make)),
+    "hedge constant": lambda make: Hedge(hull(make), gamma=0.5, prior=(0.7, 0.3)),
+    "hedge sequence": lambda make: Hedge(hull(make), gamma=[0.9, 0.5, 0.1]),
+    "adahedge": lambda make: AdaHedge(hull(make)),
+    "discounted": lambda make: DiscountedHedge(hull(make)),
+    "short memory": lambda make: ShortMemoryHedge(hull(make)),
+    "squint": lambda make: Squint(hull(make), scale=2.0),
+    "ogd box": lambda make: OGD(Box()),
+    "ogd hull": lambda make: OGD(hull(make), eta=0.3),
+    "omd": lambda make: OMD(Box(), eta=0.3),
+    "omd entropic": lambda make: OMD(hull(make), eta=0.3, mirror=Entropic()),
+    "ftrl": lambda make: FTRL(Box(), eta=0.3),
+    "ftrl entropic": lambda make: FTRL(Box(), eta=0.3, mirror=Entropic()),
+    "adagrad box": lambda make: AdaGrad(Box()),
+    "adagrad hull": lambda make: AdaGrad(hull(make)),
+    "compared": lambda make: Compared(OGD(Box()), [Identity(), mask(make)]),
+    "adaptive": lambda make: Adaptive(
+        [directions.Momentum(), directions.RMS(), directions.Sign(), directions.Polar()], learner=Hedge
+    ),
+    "varying": lambda make: OGD(Varying(lambda t: Box(0.0, 1.0), holds_identity=True)),
+}
+CONVERSIONS = {
+    "smooth": lambda oracle: SmoothConversion(oracle, SMOOTH),
+    "descent": lambda oracle: SmoothConversion(oracle, SMOOTH, kappa=1.0),
+    "end": lambda oracle: SegmentConversion(oracle, SMOOTH, r=1.0),
+    "uniform": lambda oracle: SegmentConversion(oracle, SMOOTH, r=None, kappa=1.0),
+    "nonsmooth": lambda oracle: NonsmoothConversion(oracle, NONSMOOTH),
+    "sgd": lambda oracle: SGD(eta=0.1),
+    "heavy ball": lambda oracle: HeavyBall(eta=0.1),
+    "adam": lambda oracle: Adam(eta=0.1),
+}
+LEARNED = ("descent", "uniform", "nonsmooth")  # on which every oracle is run
+CASES = [
+    *((kind, name) for kind in LEARNED for name in ORACLES),
+    *((kind, "hedge") for kind in CONVERSIONS if kind not in LEARNED),
+]
+
+
+def build(kind, name="hedge", make=tensors):
+    return CONVERSIONS[kind](ORACLES[name](make))
+
+
+def parameters(dtype=torch.float64, seed=1):
+    return [torch.nn.Parameter(a) for a in tensors(draws(seed), dtype)]
+
+
+def train(opt, rounds, start=0):
+    """Steps with given samples, whatever the parameters are."""
+    params = [p for group in opt.param_groups for p in group["params"]]
+    for t in range(start, start + rounds):
+        for p, g in zip(params, draws(100 + t, scale=3.0), strict=True):
+            p.grad = torch.as_tensor(g, dtype=p.dtype).reshape(p.shape).clone()
+        opt.step()
+
+
+def snapshot(opt):
+    """All that an optimizer holds and moves, as a copy."""
+    params = [p.detach().clone() for group in opt.param_groups for p in group["params"]]
+    return params, copy.deepcopy(opt.state_dict())
+
+
+def assert_same(one, two):
+    """Bit by bit, through nested dicts and lists."""
+    assert type(one) is type(two)
+    if isinstance(one, dict):
+        assert one.keys() == two.keys()
+        for key in one:
+            assert_same(one[key], two[key])
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(two)
+        for a, b in zip(one, two, strict=True):
+            assert_same(a, b)
+    elif isinstance(one, torch.Tensor):
+        assert one.dtype == two.dtype
+        assert torch.equal(one, two)
+    else:
+        assert one == two
