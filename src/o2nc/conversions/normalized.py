@@ -20,7 +20,8 @@ class NormalizedSGDState(NamedTuple):
 class NormalizedSGD:
     r"""$m_t=bm_{t-1}+(1-b)s_t,\quad x_{t+1}=x_t-\eta\,m_t/\|m_t\|$: every step is as long as every other.
 
-    Where $m_t=0$ the point stays. With $m_0=0$ the direction needs no correction of its bias, which cancels.
+    Where $m_t=0$ the point stays. The average starts at $m_0=0$: then every sample has its discounted weight, and the
+    bias that `Adam` corrects cancels in the direction.
 
     Args:
         eta: the length of a step.

@@ -122,7 +122,8 @@ class ShiftingConversion:
         $$T_e=\min\{\lceil(GT\delta/M)^{2/3}\rceil,\lfloor T/2\rfloor\},\quad D=\frac\delta{T_e},\quad
           \eta=\frac D{G\sqrt{T_e}},\quad G=\sqrt{L^2+\sigma^2}.$$
 
-        The bound is $5(G^2M/(T\delta))^{1/3}$ to leading order. A set within delta of its mean has a spread of at
+        The corollary asks for a learner of shifting regret $DGK\sqrt{T_e}$, and this rate gives it. The bound is
+        $5(G^2M/(T\delta))^{1/3}$ to leading order. A set within delta of its mean has a spread of at
         most $\delta^2$; so, if ``delta`` is not given, it is the minimiser
         $(\frac56(G^2M/T)^{1/3}/\lambda)^{3/7}$ of that bound plus $\lambda\delta^2$.
 
