@@ -1,0 +1,118 @@
+"""The practical rule of the front ends, transcribed in plain loops over tensors. `Hedged` and `hedge` must equal it.
+
+One step, for the gradients s of the tensors at the point where the last step has ended:
+
+1. Charge. Expert k had promised, to first order, the decrease p_k = sum of lr <m^, d_k> over the tensors that it moved,
+   with the tracker of that step. Of this, the new gradient finds kept lr <s, d_k>. Its loss is minus their ratio,
+   l_k = -sum lr <s, d_k> / sum lr <m^, d_k>; where nothing was promised to be kept, 0.
+2. Learn. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)).
+3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and q <- b2 q + (1 - b2) mean(s^2) with one number a
+   tensor; m^, v^ and q^ are these without the weight of their zero start.
+4. Move. x <- (1 - lr decay) x - lr sum_k w_k d_k, where every expert gives each tensor a direction:
+   momentum  u = m^ / sqrt(q^), the tracker in units of the gradient's root mean square
+   adam      m^ / (sqrt(v^) + eps)
+   polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at the length of u;
+             adam's direction for tensors that are no matrices
+   sign      sign(m), at the length of u
+   a mask    u times the mask
+   function  its value at u
+
+Tensors without a gradient are left out of a step. Gradients before the first that is not 0 count for nothing.
+"""
+
+import math
+
+import numpy as np
+
+
+def softmax(z):
+    e = [math.exp(a - max(z)) for a in z]
+    return [a / sum(e) for a in e]
+
+
+def newton_schulz(A):
+    X = A / np.sqrt(np.sum(A * A))
+    if A.shape[0] > A.shape[1]:
+        X = X.T
+    for _ in range(5):
+        B = X @ X.T
+        X = 3.4445 * X - 4.7750 * B @ X + 2.0315 * B @ B @ X
+    return X.T if A.shape[0] > A.shape[1] else X
+
+
+class Practical:
+    """The rule. ``scopes`` says which learner weighs the experts of which tensor: [0, 0, 1] are two learners."""
+
+    def __init__(self, x, experts, scopes=None, matrices=None, betas=(0.9, 0.999), eps=1e-8, rho=0.97, c=10.0):
+        self.x = [np.array(p, dtype=np.float64) for p in x]
+        self.experts, self.betas, self.eps, self.rho, self.c = experts, betas, eps, rho, c
+        n, K = len(self.x), len(experts)
+        self.scopes = [0] * n if scopes is None else scopes
+        self.matrices = [p.ndim >= 2 for p in self.x] if matrices is None else matrices
+        self.t, self.q, self.played = [0] * n, [0.0] * n, [0.0] * n
+        self.m = [np.zeros_like(p) for p in self.x]
+        self.v = [np.zeros_like(p) for p in self.x]
+        self.d = [[np.zeros_like(p)] * K for p in self.x]
+        self.C = {scope: [0.0] * K for scope in self.scopes}
+        self.V = dict.fromkeys(self.scopes, 0.0)
+        self.regret = {scope: [0.0] * K for scope in self.scopes}
+        self.w = {scope: [1 / K] * K for scope in self.scopes}
+
+    def step(self, gradients, lr, decay=0.0):
+        """``lr`` and ``decay`` are numbers, or lists of one a tensor; a gradient may be None."""
+        n, K = len(self.x), len(self.experts)
+        lr = lr if isinstance(lr, list) else [lr] * n
+        decay = decay if isinstance(decay, list) else [decay] * n
+        there = [i for i in range(n) if gradients[i] is not None]
+
+        for scope in self.C:
+            mine = [i for i in there if self.scopes[i] == scope]
+            kept = [sum(self.played[i] * np.sum(gradients[i] * self.d[i][k]) for i in mine) for k in range(K)]
+            promised = [sum(self.played[i] * np.sum(self.hat(i) * self.d[i][k]) for i in mine) for k in range(K)]
+            losses = [-kept[k] / promised[k] if promised[k] > 0 else 0.0 for k in range(K)]
+            had = sum(w * loss for w, loss in zip(self.w[scope], losses, strict=True))
+            for k in range(K):
+                self.regret[scope][k] += had - losses[k]
+                self.C[scope][k] = self.rho * self.C[scope][k] + losses[k]
+            self.V[scope] = self.rho**2 * self.V[scope] + (max(losses) - min(losses)) ** 2
+            if self.V[scope] > 0:
+                rate = self.c * math.sqrt(math.log(K)) / math.sqrt(self.V[scope])
+                self.w[scope] = softmax([-rate * C for C in self.C[scope]])
+
+        b1, b2 = self.betas
+        self.played = [0.0] * n
+        for i in there:
+            s = np.asarray(gradients[i], dtype=np.float64)
+            self.x[i] = (1 - lr[i] * decay[i]) * self.x[i]
+            if self.t[i] == 0 and not s.any():
+                continue
+            self.t[i] += 1
+            self.m[i] = b1 * self.m[i] + (1 - b1) * s
+            self.v[i] = b2 * self.v[i] + (1 - b2) * s**2
+            self.q[i] = b2 * self.q[i] + (1 - b2) * np.mean(s**2)
+            self.d[i] = [self.direction(i, expert) for expert in self.experts]
+            step = sum(w * d for w, d in zip(self.w[self.scopes[i]], self.d[i], strict=True))
+            self.x[i] = self.x[i] - lr[i] * step
+            self.played[i] = lr[i]
+
+    def hat(self, i):
+        return self.m[i] / (1 - self.betas[0] ** self.t[i]) if self.t[i] else self.m[i]
+
+    def direction(self, i, expert):
+        m, b2 = self.hat(i), self.betas[1]
+        v = self.v[i] / (1 - b2 ** self.t[i])
+        u = m / math.sqrt(self.q[i] / (1 - b2 ** self.t[i]))
+        if expert == "momentum":
+            return u
+        if expert == "adam" or (expert == "polar" and not self.matrices[i]):
+            return m / (np.sqrt(v) + self.eps)
+        if expert == "polar":
+            return self.at_length(newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape), u)
+        if expert == "sign":
+            return self.at_length(np.sign(m), u)
+        if isinstance(expert, list):
+            return u * expert[i]
+        return expert(u)
+
+    def at_length(self, d, u):
+        return d * np.sqrt(np.sum(u**2) / np.sum(d**2)) if d.any() else d
