@@ -1,6 +1,8 @@
 """The command line: parsing and printing only."""
 
 import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -257,6 +259,92 @@ def _comparison_row(row: dict[str, Any]) -> list[str]:
     rate = f"{row['chosen']:g}{'!' if row['at_an_end_of_the_grid'] else ''}" if "chosen" in row else ""
     ratio = f"{row['ratio']:.3f}+-{row['ratio_stderr']:.3f}"
     return [f"{row['gap']:.3e}", ratio, f"{row['average']:.5f}", regret, bound, rate]
+
+
+@contextmanager
+def _told() -> Iterator[Any]:
+    """A bar of the cells, shown once there is something to run: an error before has the screen for itself."""
+    from .experiments.reproduce import Progress as Told
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=err)
+    task = bar.add_task("cells")
+    with ExitStack() as shown:
+
+        def start(total: int, done: int) -> None:
+            shown.enter_context(bar)
+            bar.update(task, total=total, completed=done)
+
+        yield Told(
+            start=start,
+            advance=lambda cell: bar.advance(task),
+            stage=lambda name: bar.update(task, description=name),
+        )
+
+
+@app.command()
+def nonsmooth(
+    directory: Annotated[Path, typer.Option("--out", help="Directory of the results; start again to resume.")] = Path(
+        "nonsmooth"
+    ),
+    T: Annotated[int, typer.Option("--T", help="Samples of every method.")] = 2000,
+    lam: Annotated[float, typer.Option(help="The paper's lambda, the weight of the spread.")] = 1.0,
+    horizon: Annotated[
+        list[int] | None, typer.Option(help="A further T for the rate of Algorithm 2; again for more.")
+    ] = None,
+    seed: Seed = 0,
+    replications: Replications = 16,
+    jobs: Annotated[int | None, typer.Option(help="Processes; as many as processors if not given.")] = None,
+    engine: Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")] = "joblib",
+    address: Annotated[str | None, typer.Option(help="Address of the Dask or Ray cluster.")] = None,
+) -> None:
+    """Run Algorithm 2, its rivals and baselines on five nonsmooth objectives: measure, objective, regret, certificate.
+
+    Exit code 0 if every certificate and lemma holds, 1 if one does not, 2 if the run could not be done.
+    """
+    try:
+        from .experiments.engine import EngineError
+        from .experiments.nonsmooth.settings import NonsmoothSettings
+        from .experiments.nonsmooth.whole import nonsmooth as whole
+        from .experiments.nonsmooth.words import failures, nonsmooth_findings
+        from .experiments.store import StoreError
+
+        given = {} if horizon is None else {"horizons": tuple(horizon)}
+        settings = NonsmoothSettings(seed, replications, T, lam, **given)
+        with _told() as progress:
+            found = whole(directory, settings, jobs=jobs, engine=engine, address=address, progress=progress)
+    except (StoreError, EngineError, ValueError, OSError) as error:
+        raise _fail(error) from None
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    for name, results in found["results"].items():
+        table = _table(f"{name}, T = {T}", "measure", "sharper", "f, output", "regret", "tight / measure", "best step")
+        for key, row in results.items():
+            table.add_row(key, *_nonsmooth_row(row))
+        out.print(table)
+    for sentence in nonsmooth_findings(found):
+        out.print(sentence, markup=False, highlight=False)
+    for sentence in (failed := failures(found)):
+        out.print(f"does not hold: {sentence}", markup=False, highlight=False)
+    out.print(f"Report: {directory / 'report.html'}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _nonsmooth_row(row: dict[str, Any]) -> list[str]:
+    regret, tight = "", ""
+    if "certificate" in row:
+        regret, tight = f"{row['regret']:.2f}", f"{row['certificate']['tight']['bound'] / row['measure']:.3f}"
+    best = f"{row['best']['measure']:.4f} (x{row['best']['factor']:g})"
+    measure = f"{row['measure']:.4f}+-{row['measure_stderr']:.4f}"
+    return [measure, f"{row['sharper']:.4f}", f"{row['output']:.4f}", regret, tight, best]
 
 
 @app.command("list")

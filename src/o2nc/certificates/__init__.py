@@ -1,9 +1,9 @@
 """The theorems and lemmas of the paper as functions: numbers in, numbers out.
 
 ``theorem1``, ``theorem2`` and their variants return a ``Certificate``, a bound term by term beside what was measured;
-``tight`` and ``tight_regret`` are much smaller bounds from a run's own sums. Every lemma is a function that returns its
-right side. Where a formula needs no root, exact fractions go in and come out. Lemmas are counted in the order in which
-the paper states them.
+``tight``, ``tight_regret`` and ``tight_nonsmooth`` are much smaller bounds from a run's own sums. Every lemma is a
+function that returns its right side. Where a formula needs no root, exact fractions go in and come out. Lemmas are
+counted in the order in which the paper states them.
 """
 
 from .certificate import Certificate
@@ -21,6 +21,7 @@ from .nonsmooth_lemmas import (
     tracker_norm,
     witness,
 )
+from .nonsmooth_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 from .segment import (
     segment_factors,
     segment_moments,
@@ -61,12 +62,14 @@ __all__ = [
     "hedge_constant",
     "hedge_self_tuned",
     "hedge_tuned",
+    "held_out_nonsmooth",
     "identity_correlation",
     "law_of_tau",
     "localization",
     "mean_interval",
     "minimum_over_iterates",
     "output_gradient",
+    "output_mass",
     "output_weight",
     "projection",
     "reading",
@@ -84,6 +87,7 @@ __all__ = [
     "theorem2",
     "theorem2_tuned",
     "tight",
+    "tight_nonsmooth",
     "tight_regret",
     "tight_segment",
     "tracker_error",

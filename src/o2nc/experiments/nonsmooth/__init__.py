@@ -1,0 +1,1 @@
+"""The experiment on nonsmooth objectives: Algorithm 2, its rivals and baselines, at the same number of samples."""
