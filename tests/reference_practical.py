@@ -2,18 +2,19 @@
 
 One step, for the gradients s of the tensors at the point where the last step has ended:
 
-1. Charge. Expert k had promised, to first order, the decrease p_k = sum of lr <m^, d_k> over the tensors that it moved,
-   with the tracker of that step. Of this, the new gradient finds kept lr <s, d_k>. Its loss is minus their ratio,
-   l_k = -sum lr <s, d_k> / sum lr <m^, d_k>; where nothing was promised to be kept, 0.
+1. Charge. To first order, expert k had promised the decrease p_k = sum of lr <m^, d_k> over the tensors that it moved,
+   with the tracker of that step. The new gradient finds that g_k = sum of lr <s, d_k> of it was kept, at most p_k and at
+   least -p_k. What was kept counts, and what was not costs half of itself on top:
+   l_k = -(g_k - (p_k - g_k) / 2) / max_j p_j; if nobody promised anything, 0.
 2. Learn. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)).
-3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and q <- b2 q + (1 - b2) mean(s^2) with one number a
-   tensor; m^, v^ and q^ are these without the weight of their zero start.
+3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and with one number a tensor q <- b2 q + (1 - b2) mean(s^2)
+   and e <- b2 e + (1 - b2) mean|s|; m^, v^, q^ and e^ are these without the weight of their zero start.
 4. Move. x <- (1 - lr decay) x - lr sum_k w_k d_k, where every expert gives each tensor a direction:
-   momentum  u = m^ / sqrt(q^), the tracker in units of the gradient's root mean square
+   momentum  u = m^ e^ / q^, at the length at which it promises what the sign of a constant gradient would
    adam      m^ / (sqrt(v^) + eps)
-   polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at the length of u;
+   polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2;
              adam's direction for tensors that are no matrices
-   sign      sign(m), at the length of u
+   sign      sign(m), at a root mean square of 0.2
    a mask    u times the mask
    function  its value at u
 
@@ -43,13 +44,13 @@ def newton_schulz(A):
 class Practical:
     """The rule. ``scopes`` says which learner weighs the experts of which tensor: [0, 0, 1] are two learners."""
 
-    def __init__(self, x, experts, scopes=None, matrices=None, betas=(0.9, 0.999), eps=1e-8, rho=0.97, c=10.0):
+    def __init__(self, x, experts, scopes=None, matrices=None, betas=(0.9, 0.999), eps=1e-8, rho=0.99, c=10.0):
         self.x = [np.array(p, dtype=np.float64) for p in x]
         self.experts, self.betas, self.eps, self.rho, self.c = experts, betas, eps, rho, c
         n, K = len(self.x), len(experts)
         self.scopes = [0] * n if scopes is None else scopes
         self.matrices = [p.ndim >= 2 for p in self.x] if matrices is None else matrices
-        self.t, self.q, self.played = [0] * n, [0.0] * n, [0.0] * n
+        self.t, self.q, self.e, self.played = [0] * n, [0.0] * n, [0.0] * n, [0.0] * n
         self.m = [np.zeros_like(p) for p in self.x]
         self.v = [np.zeros_like(p) for p in self.x]
         self.d = [[np.zeros_like(p)] * K for p in self.x]
@@ -69,7 +70,9 @@ class Practical:
             mine = [i for i in there if self.scopes[i] == scope]
             kept = [sum(self.played[i] * np.sum(gradients[i] * self.d[i][k]) for i in mine) for k in range(K)]
             promised = [sum(self.played[i] * np.sum(self.hat(i) * self.d[i][k]) for i in mine) for k in range(K)]
-            losses = [-kept[k] / promised[k] if promised[k] > 0 else 0.0 for k in range(K)]
+            kept = [max(min(g, abs(p)), -abs(p)) for g, p in zip(kept, promised, strict=True)]
+            most = max(promised)
+            losses = [-(g - (p - g) / 2) / most if most > 0 else 0.0 for g, p in zip(kept, promised, strict=True)]
             had = sum(w * loss for w, loss in zip(self.w[scope], losses, strict=True))
             for k in range(K):
                 self.regret[scope][k] += had - losses[k]
@@ -90,6 +93,7 @@ class Practical:
             self.m[i] = b1 * self.m[i] + (1 - b1) * s
             self.v[i] = b2 * self.v[i] + (1 - b2) * s**2
             self.q[i] = b2 * self.q[i] + (1 - b2) * np.mean(s**2)
+            self.e[i] = b2 * self.e[i] + (1 - b2) * np.mean(np.abs(s))
             self.d[i] = [self.direction(i, expert) for expert in self.experts]
             step = sum(w * d for w, d in zip(self.w[self.scopes[i]], self.d[i], strict=True))
             self.x[i] = self.x[i] - lr[i] * step
@@ -101,18 +105,18 @@ class Practical:
     def direction(self, i, expert):
         m, b2 = self.hat(i), self.betas[1]
         v = self.v[i] / (1 - b2 ** self.t[i])
-        u = m / math.sqrt(self.q[i] / (1 - b2 ** self.t[i]))
+        u = m * self.e[i] / self.q[i]
         if expert == "momentum":
             return u
         if expert == "adam" or (expert == "polar" and not self.matrices[i]):
             return m / (np.sqrt(v) + self.eps)
         if expert == "polar":
-            return self.at_length(newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape), u)
+            return self.at_length(newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape))
         if expert == "sign":
-            return self.at_length(np.sign(m), u)
+            return self.at_length(np.sign(m))
         if isinstance(expert, list):
             return u * expert[i]
         return expert(u)
 
-    def at_length(self, d, u):
-        return d * np.sqrt(np.sum(u**2) / np.sum(d**2)) if d.any() else d
+    def at_length(self, d):
+        return 0.2 * d / np.sqrt(np.mean(d**2)) if d.any() else d
