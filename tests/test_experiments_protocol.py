@@ -144,6 +144,7 @@ def test_checkpoints_hold_the_iteration_of_the_paper_and_the_last():
         ({"methods": ("adam",)}, "`method` must be one of"),
         ({"start": 3, "stop": 3}, "`stop` must be larger"),
         ({"iterations": 0}, "`iterations` must be at least 1"),
+        ({"iterations": 20001}, "at most the declared horizon 20000; got 20001"),
     ],
 )
 def test_a_cell_is_checked(arguments, sentence):

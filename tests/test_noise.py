@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from o2nc.experiments.noise import key, signs
+from o2nc.experiments.noise import key, places, signs
 
 MASK = 2**64 - 1
 
@@ -43,6 +43,23 @@ def test_signs_are_the_bits_of_philox(d, start):
     block = signs(3, "f2", [0, 5], start_round=start, rounds=3, d=d)
     expected = [[literal(3, "f2", r, t, d) for r in (0, 5)] for t in range(start, start + 3)]
     np.testing.assert_array_equal(block, expected)
+
+
+def test_places_are_the_words_of_a_key_of_their_own():
+    digest = hashlib.blake2b(b"3:f2 r:5", digest_size=16).digest()
+    k = (int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little"))
+    expected = [(philox(t // 4 + 1, k)[t % 4] >> 11) / 2**53 for t in range(1001, 1008)]
+    assert places(3, "f2", [5], start_round=1001, rounds=7)[:, 0, 0].tolist() == expected
+
+
+def test_places_are_uniform_and_not_the_signs():
+    r, epsilon = places(0, "f1", range(40), 0, 500), signs(0, "f1", range(40), 0, 500, 1)
+    assert r.min() >= 0
+    assert r.max() < 1
+    n = r.size
+    assert abs(r.mean() - 1 / 2) < 4 / math.sqrt(12 * n)
+    assert abs((r**2).mean() - 1 / 3) < 4 * math.sqrt(4 / 45 / n)
+    assert abs((r * epsilon).mean()) < 4 / math.sqrt(3 * n)
 
 
 def test_golden_bits():

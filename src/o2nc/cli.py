@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+wide = Console(soft_wrap=True, width=1000)  # for tables of numbers, which are printed in full on any screen
 
 Seed = Annotated[int, typer.Option(help="Seed of the noise.")]
 Replications = Annotated[int, typer.Option(help="Paired replications.")]
@@ -67,23 +68,9 @@ def reproduce(
         from .experiments.store import StoreError
     except ModuleNotFoundError as error:
         raise _fail(_missing(error)) from None
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
     try:
         settings = Settings(seed, replications, iterations, backend, dtype)
-        with Progress(*columns, console=err) as bar:
-            task = bar.add_task("cells")
-            progress = whole.Progress(
-                start=lambda total, done: bar.update(task, total=total, completed=done),
-                advance=lambda cell: bar.advance(task),
-                stage=lambda name: bar.update(task, description=name),
-            )
+        with _told() as progress:
             options: dict[str, Any] = {"jobs": jobs, "engine": engine, "address": address, "progress": progress}
             found = whole.reproduce(directory, settings, seeds=seeds, **options)
     except (StoreError, EngineError, ValueError, OSError) as error:
@@ -123,7 +110,7 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
             published = paper.RESULTS[name].get(method, {}) if t == paper.ITERATIONS else {}
             cells = [text for k in paper.METRICS for text in (_number(k, row[k]), published.get(k, ""))]
             table.add_row(f"{name} {method}", *cells)
-    out.print(table)
+    wide.print(table)
     parts = _table("gain %", "tracker", "prior", "learning", "total", "weight of P", "certificate")
     for method, end in (("hedge", ""), ("learned", "_learned")):
         for name, gain in found[f"decomposition{end}"].items():
@@ -140,11 +127,11 @@ def _summary(found: dict[str, Any], directory: Path) -> None:
                 f"{found[f'learner{end}'][name]['weight']:.7f}",
                 f"{tight['bound']:.4f}+-{_half(tight['interval']):.4f}",
             )
-    out.print(parts)
+    wide.print(parts)
     out.print("gain %: of SGD's gap, in steps that add up: SGD -> I -> (I + P)/2 -> learner; +- is half a 95% interval")
     ratios = [ratio for methods in tight_ratios(found).values() for ratio in methods.values()]
     out.print(
-        f"tight certificate / measured average, all methods with a tracker: {min(ratios):.4f} to {max(ratios):.4f}, "
+        f"tight certificate / measured average, all methods: {min(ratios):.4f} to {max(ratios):.4f}, "
         f"{'within' if max(ratios) <= TIGHT else 'NOT within'} {TIGHT}"
     )
     for entry in found["agreement"]:
@@ -197,7 +184,7 @@ def run(
     for t in first.checkpoints:
         means = [_number(k, r.mean[k][t - 1]) for k in ("gap", "average", "instant") for r in records.values()]
         table.add_row(f"{t}", *means)
-    out.print(table)
+    wide.print(table)
     record = records[how.name]
     if "regret" in record.mean:
         weight = f", weight of P {record.mean['weight'][-1]:.6f}" if "weight" in record.mean else ""
@@ -209,7 +196,8 @@ def run(
 def compare(
     objective: Annotated[list[str] | None, typer.Option(help="f1 to f8; again for more. All if not given.")] = None,
     oracle: Annotated[
-        list[str] | None, typer.Option(help="A further oracle, name[:set][:rate=...][:kappa=...]; again for more.")
+        list[str] | None,
+        typer.Option(help="A further oracle, name[:set][:rate=...][:kappa=...][:r=...]; again for more."),
     ] = None,
     seed: Seed = 0,
     replications: Replications = 16,
@@ -228,6 +216,8 @@ def compare(
         from .experiments.store import StoreError
 
         settings = Settings(seed, replications, iterations, backend, dtype)
+        if path is not None and not path.parent.is_dir():  # said before the run and not after it
+            raise ValueError(f"Cannot write {path}: {path.parent} is not a directory.")
         names = objective or list(OBJECTIVES | MORE_OBJECTIVES)
         comparison = comparing.compare(names, oracle or [], settings, jobs)
         if path is not None:
@@ -241,7 +231,7 @@ def compare(
         table = _table(f"{name}, t = {iterations}", "gap", "/ best", "average", "regret", "certificate", "rate")
         for key, row in results.items():
             table.add_row(key, *_comparison_row(row))
-        out.print(table)
+        wide.print(table)
         out.print(f"best fixed expert in hindsight: {found['hindsight'][name]}")
         lines = {key: comparison.lines[name][key] for key in ("sgd", "adam", "hedge", "learned", "blind")}
         lines |= {key: comparison.lines[name][key] for key in (oracle or [])[: len(MARKS) - len(lines)]}
@@ -351,7 +341,7 @@ def _nonsmooth_row(row: dict[str, Any]) -> list[str]:
 def list_names() -> None:
     """Name the objectives, oracles and sets."""
     try:
-        from .experiments.combination import LEARNERS, SETS, WORDS, describe
+        from .experiments.combination import LEARNERS, SETS, describe, words
         from .experiments.methods import METHODS
         from .experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
     except ModuleNotFoundError as error:
@@ -360,9 +350,9 @@ def list_names() -> None:
     for name, f in (OBJECTIVES | MORE_OBJECTIVES).items():
         table.add_row("objective", name, describe(f))
     for name in [*METHODS, *LEARNERS]:
-        table.add_row("oracle", name, WORDS[name])
+        table.add_row("oracle", name, words(name))
     for name in SETS:
-        table.add_row("set", name, WORDS[name])
+        table.add_row("set", name, words(name))
     out.print(table)
 
 
@@ -384,11 +374,15 @@ def certify(
         if nonsmooth:
             if L is None or lam is None:
                 raise ValueError("`--nonsmooth` needs `--L` and `--lam`.")
+            if beta is not None:
+                raise ValueError(f"`--beta` must not be given with `--nonsmooth`: Theorem 2 has none; got {beta:g}.")
             constants = Nonsmooth(L=L, M=M, sigma=sigma, lam=lam, T=T)
             found = [certificates.theorem2(constants, regret), certificates.theorem2_tuned(constants, regret)]
         else:
             if beta is None:
                 raise ValueError("Theorem 1 needs `--beta`; use `--nonsmooth --L --lam` for Theorem 2.")
+            if L is not None or lam is not None:
+                raise ValueError("`--L` and `--lam` must not be given without `--nonsmooth`: Theorem 1 has neither.")
             smooth = Smooth(M=M, beta=beta, sigma=sigma, T=T)
             found = [certificates.theorem1(smooth, regret), certificates.theorem1_sharp(smooth, regret)]
     except (ValueError, TypeError) as error:

@@ -29,6 +29,7 @@ from .segment import (
     theorem1_segment,
     tight_segment,
 )
+from .sgd import tight_sgd
 from .smooth import (
     exact_oracle,
     minimum_over_iterates,
@@ -90,6 +91,7 @@ __all__ = [
     "tight_nonsmooth",
     "tight_regret",
     "tight_segment",
+    "tight_sgd",
     "tracker_error",
     "tracker_error_at",
     "tracker_error_best",

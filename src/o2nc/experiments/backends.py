@@ -14,7 +14,7 @@ from .._xp import Array
 BACKENDS = ("numpy", "torch", "jax")
 DTYPES = ("float64", "float32")
 
-Round = Callable[[Any, Array], tuple[Any, tuple[Array, ...]]]  # (carry, the noise of a round) -> (carry, records)
+Round = Callable[..., tuple[Any, tuple[Array, ...]]]  # (carry, the noise and draws of a round) -> (carry, records)
 
 
 def check(backend: str, dtype: str) -> None:
@@ -68,8 +68,8 @@ def array(values: NDArray[Any], like: Array) -> Array:
     return xp.astype(xp.asarray(values), like.dtype)
 
 
-def loop(round: Round, like: Array) -> Callable[[Any, Array], tuple[Any, tuple[Array, ...]]]:
-    """A function (carry, noise of a block) -> (carry, the records of its rounds, stacked on the first axis).
+def loop(round: Round, like: Array) -> Round:
+    """A function (carry, noise and draws of a block) -> (carry, the records of its rounds, stacked on the first axis).
 
     On JAX it is one compiled ``lax.scan``, elsewhere a loop.
 
@@ -80,12 +80,12 @@ def loop(round: Round, like: Array) -> Callable[[Any, Array], tuple[Any, tuple[A
     if type(like).__module__.startswith(("jax", "jaxlib")):
         import jax
 
-        return jax.jit(lambda carry, noise: jax.lax.scan(round, carry, noise))
+        return jax.jit(lambda carry, *drawn: jax.lax.scan(lambda c, now: round(c, *now), carry, drawn))
 
-    def plain(carry: Any, noise: Array) -> tuple[Any, tuple[Array, ...]]:
+    def plain(carry: Any, *drawn: Array) -> tuple[Any, tuple[Array, ...]]:
         records = []
-        for i in range(noise.shape[0]):
-            carry, record = round(carry, noise[i])
+        for now in zip(*drawn, strict=True):
+            carry, record = round(carry, *now)
             records.append(record)
         xp = _xp.namespace(like)
         return carry, tuple(xp.stack(column) for column in zip(*records, strict=True))

@@ -1,6 +1,7 @@
 """Any methods on any objectives: the same noise and the same number of samples for all, replications paired."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -27,6 +28,7 @@ RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 COLUMNS = ("sgd", "identity", "projector", "hedge", "learned", "blind")  # of every comparison, besides the baselines
 FIXED = ("identity", "projector")  # the experts of which the better one is the best in hindsight
 REFERENCES = ("sgd", "identity")  # what a learner must not be worse than
+SPELLING = "name[:set][:rate=...][:kappa=...][:r=...]"  # of an oracle on the command line
 LABELS = {"sgd-best": "SGD, best rate", "heavy-ball": "heavy ball, best rate", "adam": "Adam, best rate"}
 
 
@@ -61,32 +63,44 @@ def baselines() -> dict[str, dict[float, Method]]:
 
 
 def named(text: str) -> Method:
-    """The method of an oracle as the command line names it: ``oracle[:set][:rate=...][:kappa=...]``.
+    """The method of an oracle as the command line names it: ``name[:set][:rate=...][:kappa=...][:r=...]``.
+
+    ``r`` is where on the step the sample is taken: a number from 0 (the start, if not given) to 1, or ``uniform``.
 
     Reference: Algorithm 1 with any oracle.
 
     >>> named("adagrad:box:kappa=4").kappa
     4.0
+    >>> named("learned:kappa=1:r=uniform").r is None
+    True
     >>> named("ogd:box:speed=4")
     Traceback (most recent call last):
         ...
-    ValueError: An oracle is `name[:set][:rate=...][:kappa=...]`; got 'ogd:box:speed=4'.
+    ValueError: An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got 'ogd:box:speed=4'.
     """
     oracle, *parts = text.split(":")
-    operators, numbers = None, dict[str, float]()
+    operators, numbers = None, dict[str, float | None]()
     for part in parts:
         key, given, value = part.partition("=")
-        if not given:
+        if not given and operators is None:
             operators = part
-            continue
-        try:
+        elif key in ("rate", "kappa", "r") and key not in numbers and _is_number(value):
             numbers[key] = float(value)
-        except ValueError:
-            numbers[key] = float("nan")
-        if key not in ("rate", "kappa") or numbers[key] != numbers[key]:
-            raise ValueError(f"An oracle is `name[:set][:rate=...][:kappa=...]`; got {text!r}.")
-    method = combination(oracle, operators, numbers.get("rate"))
-    return replace(method, name=text, label=text, kappa=numbers.get("kappa", method.kappa))
+        elif part == "r=uniform" and key not in numbers:
+            numbers[key] = None
+        else:
+            raise ValueError(f"An oracle is `{SPELLING}`; got {text!r}.")
+    method = combination(oracle, operators, numbers.get("rate"), numbers.get("kappa"))
+    if "r" in numbers and method.oracle is None:
+        raise ValueError(f"`r` must not be given for {oracle}, which takes its samples at its iterates; got {text!r}.")
+    return replace(method, name=text, label=text, r=numbers.get("r", method.r))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 class Comparison(NamedTuple):
@@ -111,7 +125,7 @@ def compare(
 
     Args:
         objectives: "f1" to "f8".
-        oracles: further oracles, ``name[:set][:rate=...][:kappa=...]``.
+        oracles: further oracles, as `named` reads them.
         settings: seed, replications, iterations, backend and dtype.
         jobs: processes, one objective each at a time.
 
@@ -169,20 +183,20 @@ def _compare_one(
     for key, grid in grids.items():
         rates[key] = min(grid, key=lambda entry, grid=grid: records[grid[entry].name].mean["gap"][-1])  # type: ignore[misc]
         chosen[key] = records[grid[rates[key]].name]
-    kappas = {method.name: method.kappa for method in methods}
+    by_name = {method.name: method for method in methods}
     shown = {"sgd": records["sgd"]} | chosen | {method.name: records[method.name] for method in methods}
     T = settings.iterations
     reference = min((records[key].at("gap", T) for key in REFERENCES), key=lambda gaps: float(gaps.mean()))
     numbers = {}
     for key, record in shown.items():
-        numbers[key] = _numbers(name, record, reference, T, kappas.get(key, 0.0))
+        numbers[key] = _numbers(name, record, reference, T, by_name.get(key))
         if key in rates:
             ends = min(grids[key]), max(grids[key])
             numbers[key] |= {"chosen": rates[key], "at_an_end_of_the_grid": rates[key] in ends}
     return numbers, {key: record.mean["gap"] for key, record in shown.items()}
 
 
-def _numbers(name: str, record: Record, reference: Floats, T: int, kappa: float) -> dict[str, Any]:
+def _numbers(name: str, record: Record, reference: Floats, T: int, method: Method | None) -> dict[str, Any]:
     gap, average = mean(record.at("gap", T)), mean(record.at("average", T))
     less = reduction(record.at("gap", T), reference)
     numbers: dict[str, Any] = {
@@ -193,10 +207,14 @@ def _numbers(name: str, record: Record, reference: Floats, T: int, kappa: float)
         "average": average.value,
         "average_stderr": average.stderr,
     }
-    if "regret" in record.mean:
-        regret = mean(record.at("regret", T))
-        numbers |= {"regret": regret.value, "regret_stderr": regret.stderr, "kappa": kappa}
-        numbers["certificates"] = certify(name, record, T, kappa)
+    if method and method.oracle:
+        regret, (kappa, r) = mean(record.at("regret", T)), (method.kappa, method.r)
+        numbers |= {"regret": regret.value, "regret_stderr": regret.stderr}
+        numbers |= {
+            "kappa": kappa,
+            "r": "uniform" if r is None else r,
+            "certificates": certify(name, record, T, kappa, r),
+        }
     if "weight" in record.mean:
         numbers["weight"] = float(record.mean["weight"][-1])
     return numbers

@@ -1,4 +1,4 @@
-"""The random signs of the experiments: a function of seed, objective, replication and round, and of nothing else.
+"""What is random in the experiments: a function of seed, objective, replication and round, and of nothing else.
 
 Every (seed, objective, replication) has its own key of the counter-based generator Philox, and every round its own
 counter, so any block of rounds and replications can be drawn alone and is the same whoever draws it: the number of
@@ -59,11 +59,40 @@ def signs(
     >>> bool((block[2:, 1:] == signs(0, "f1", [1], start_round=2, rounds=1, d=4)).all())
     True
     """
-    for name, value, least in (("seed", seed, 0), ("start_round", start_round, 0), ("rounds", rounds, 1), ("d", d, 1)):
+    _check_count("d", d, 1)
+    stream = _words(seed, objective, replications, start_round, rounds, -(-d // WORD))
+    whole_bytes = _SIGNS[stream.view(np.uint8)[..., : -(-d // 8)]].view(np.int8)
+    return np.ascontiguousarray(whole_bytes[..., :d])
+
+
+def places(
+    seed: int, objective: str, replications: Sequence[int], start_round: int, rounds: int
+) -> NDArray[np.float64]:
+    r"""Independent $r_t$, uniform on [0, 1): where on their steps some replications take the samples of a block.
+
+    The arguments are those of `signs`, of which they are independent: they have a key of their own.
+
+    Returns:
+        An array of shape (rounds, R, 1).
+
+    Reference: Algorithm 2, line 6, used with Algorithm 1.
+
+    >>> r = places(0, "f1", range(2), start_round=0, rounds=3)
+    >>> r.shape, bool((r[2:, 1:] == places(0, "f1", [1], start_round=2, rounds=1)).all())
+    ((3, 2, 1), True)
+    """
+    words = _words(seed, f"{objective} r", replications, start_round, rounds, 1)
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _words(
+    seed: int, objective: str, replications: Sequence[int], start_round: int, rounds: int, words: int
+) -> NDArray[np.uint64]:
+    """The words of a block of rounds, (rounds, R, words)."""
+    for name, value, least in (("seed", seed, 0), ("start_round", start_round, 0), ("rounds", rounds, 1)):
         _check_count(name, value, least)
     for replication in replications:
         _check_count("replications", replication, 0)
-    words = -(-d // WORD)
     counter, skip = divmod(int(start_round) * words, BLOCK)
     generator = np.random.Philox(key=0, counter=counter)
     state = generator.state  # setting it takes a tenth of the time of a new generator
@@ -72,8 +101,7 @@ def signs(
         state["state"]["key"] = key(seed, objective, replication)
         generator.state = state
         stream[:, i, :] = generator.random_raw(skip + rounds * words)[skip:].reshape(rounds, words)
-    whole_bytes = _SIGNS[stream.view(np.uint8)[..., : -(-d // 8)]].view(np.int8)
-    return np.ascontiguousarray(whole_bytes[..., :d])
+    return stream
 
 
 def _check_count(name: str, value: int, least: int) -> None:

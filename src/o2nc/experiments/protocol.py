@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from .. import _xp
 from .._xp import Array
-from ..conversions import SmoothConversion
 from ..vectors import inner
 from . import backends
 from .backends import numbers
 from .methods import Method, method
-from .noise import signs
+from .noise import places, signs
 from .objectives import Objective, objective
 from .objectives.draw import noise_of
 from .paper import ITERATIONS, T_RUN
@@ -63,8 +62,10 @@ class Cell:
             raise ValueError(
                 f"`stop` must be larger than `start`, and `start` at least 0; got {self.start, self.stop}."
             )
-        if self.iterations < 1:
-            raise ValueError(f"`iterations` must be at least 1; got {self.iterations}.")
+        if not 1 <= self.iterations <= T_RUN:
+            raise ValueError(
+                f"`iterations` must be at least 1 and at most the declared horizon {T_RUN}; got {self.iterations}."
+            )
 
     @property
     def name(self) -> str:
@@ -117,7 +118,11 @@ def play(f: Objective, methods: Sequence[Method], cell: Cell, block: int = BLOCK
             noise = noise_of(f, backends.array(epsilon[drawn : drawn + block], like), t)
             squares += numbers(inner(noise, noise)).sum(axis=0)
             for group in groups:
-                group.play(t, noise)
+                if group.uniform:
+                    r = places(cell.seed, f.name, replications, t, noise.shape[0])
+                    group.play(t, noise, backends.array(r, like))
+                else:
+                    group.play(t, noise)
         records: dict[str, Record] = {}
         for group in groups:
             records |= group.records(np.asarray(replications), squares)
@@ -128,17 +133,17 @@ def _alike(methods: Sequence[Method]) -> list[list[Method]]:
     """The methods in groups that can share a conversion: each baseline alone, the trackers by their loss."""
     groups: dict[Any, list[Method]] = {}
     for one in methods:
-        groups.setdefault(one.kappa if one.oracle else one.name, []).append(one)
+        groups.setdefault((one.kappa, one.r) if one.oracle else one.name, []).append(one)
     return list(groups.values())
 
 
 def _round(f: Objective, conversion: Any, learners: Sequence[int]) -> backends.Round:
     """A round as a pure function; it records gap, squared gradient, regret and the weights of P that learners play."""
 
-    def play_round(carry: Any, noise: Array) -> tuple[Any, tuple[Array, ...]]:
+    def play_round(carry: Any, noise: Array, r: Array | None = None) -> tuple[Any, tuple[Array, ...]]:
         x, state = carry
         gap, g = f.gap_and_gradient(x)
-        dx, after = conversion.update(g + noise, state, x)
+        dx, after = conversion.update(g + noise, state, x, r=r)
         record = [gap, inner(g, g)]
         if hasattr(state, "regret"):
             oracles = conversion.oracle.oracles
@@ -156,7 +161,8 @@ class _Group:
         self.oracles = tuple(one.oracle(f, like) for one in methods if one.oracle)
         self.conversion: Any = methods[0].conversion(f, like)
         if self.oracles:
-            self.conversion = SmoothConversion(SideBySide(self.oracles), f.constants(T_RUN), methods[0].kappa)
+            self.conversion = methods[0].around(SideBySide(self.oracles), f.constants(T_RUN))
+        self.uniform = methods[0].r is None
         x = f.start(like) + _xp.zeros((len(methods), R, f.d), like)
         self.carry: Any = (x, self.conversion.init(x))
         weighs = [
@@ -167,9 +173,9 @@ class _Group:
         self.play_block = backends.loop(_round(f, self.conversion, self.learners), like)
         self.ledgers = [_Ledger(iterations, R) for _ in methods]
 
-    def play(self, t: int, noise: Array) -> None:
-        """The rounds after ``t`` with their noise, (rounds, R, d)."""
-        self.carry, (gap, instant, *rest) = self.play_block(self.carry, noise)
+    def play(self, t: int, *drawn: Array) -> None:
+        """The rounds after ``t`` with their noise, (rounds, R, d), and with r of the next samples if it is uniform."""
+        self.carry, (gap, instant, *rest) = self.play_block(self.carry, *drawn)
         shared = {"gap": numbers(gap), "instant": numbers(instant)}
         if self.oracles:
             shared["regret"] = numbers(rest[0])

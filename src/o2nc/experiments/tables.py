@@ -73,7 +73,6 @@ def tables(records: Records, settings: Settings, further: Sequence[list[Entry]] 
             name: {
                 method: certify(name, record, settings.iterations, METHODS[method].kappa)
                 for method, record in m.items()
-                if "regret" in record.mean
             }
             for name, m in records.items()
         },
@@ -137,39 +136,50 @@ def learner(record: Record, frozen: Record, t: int) -> dict[str, float]:
     }
 
 
-def certify(name: str, record: Record, rounds: int, kappa: float = 0.0) -> dict[str, Any]:
+def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float | None = 0.0) -> dict[str, Any]:
     r"""The certificates of a method over its ``rounds``; those of Theorem 1 need the whole horizon.
 
     The recorded regret is that on the revealed loss, which Theorem 1 takes; its printed constants are for
     $\kappa\le1$. The tight certificate with the regret takes the linear one, which is less by
-    $\frac{\kappa\beta\eta}{2G}(W-N)$.
+    $\frac{\kappa\beta\eta}{2G}(W-N)$. For samples elsewhere than at the start, ``r`` not 0, they are those of the
+    segment. SGD, which has no tracker, has that of the descent lemma.
 
     Reference: Theorem 1.
     """
     f, R = objective(name), record.R
     c = f.constants(paper.T_RUN)
     measured = float(record.mean["average"][-1])
+    V_T = float(record.sums["noise"].mean())  # the variance of the noise that was drawn, at most the declared one
+    noise = {"declared": f.sigma**2, "measured": V_T / rounds}
+    decrease = record.at("gap", 1) - record.sums["final_gap"]
+    if "regret" not in record.mean:
+        sgd = certificates.tight_sgd(c, decrease, V_T, rounds=rounds, measured=measured)
+        return {"tight": sgd.to_dict(), "rounds": rounds, "noise_variance": noise}
     regret = record.at("regret", rounds)
     first = float(record.mean["instant"][0])  # the first iterate is not random
     sums = record.sums
     linear = regret - kappa * c.beta * c.eta / (2 * c.G) * (sums["W"] - sums["N"])
-    V_T = float(sums["noise"].mean())  # the variance of the noise that was drawn, at most the declared one
     shared: dict[str, Any] = {"first": first, "V_T": V_T, "rounds": rounds, "measured": measured}
-    found = {
-        "tight": certificates.tight(c, sums["Q"], sums["N"], sums["W"], **shared),
-        "tight_regret": certificates.tight_regret(
-            c, linear, sums["N"], sums["W"], decrease=record.at("gap", 1) - sums["final_gap"], **shared
-        ),
-    }
-    if rounds == paper.T_RUN:
-        details: dict[str, Any] = {"measured": measured, "replications": R}
+    details: dict[str, Any] = {"measured": measured, "replications": R}
+    if r != 0:
+        found = {"tight": certificates.tight_segment(c, sums["Q"], sums["N"], sums["W"], r=r, **shared)}
+        if rounds == paper.T_RUN:
+            found["theorem1_segment"] = certificates.theorem1_segment(
+                c, float(regret.mean()), r=r, kappa=kappa, **details
+            )
+    else:
+        found = {
+            "tight": certificates.tight(c, sums["Q"], sums["N"], sums["W"], **shared),
+            "tight_regret": certificates.tight_regret(c, linear, sums["N"], sums["W"], decrease=decrease, **shared),
+        }
+    if r == 0 and rounds == paper.T_RUN:
         if kappa <= 1:
             found["theorem1"] = certificates.theorem1(c, float(regret.mean()), **details)
         found["theorem1_sharp"] = certificates.theorem1_sharp(c, float(regret.mean()), kappa=kappa, **details)
     return {
         **{kind: certificate.to_dict() for kind, certificate in found.items()},
         "rounds": rounds,
-        "noise_variance": {"declared": f.sigma**2, "measured": V_T / rounds},
+        "noise_variance": noise,
         "clipped_rounds": float(sums["clipped"].mean()),
     }
 

@@ -15,7 +15,9 @@ FIRST_GAP = 0.5  # f(W_1) - f*, the same for all four objectives
 
 @dataclass(frozen=True)
 class Objective(ABC):
-    r"""A bounded smooth objective with its noise: $s=\nabla f(x)+\xi$, $E\xi=0$, $E\|\xi\|^2\le\sigma^2$, $P\xi=0$.
+    r"""A bounded smooth objective with its noise: $s=\nabla f(x)+\xi$, $E\xi=0$, $E\|\xi\|^2\le\sigma^2$.
+
+    In the paper's four objectives $P\xi=0$: P removes the noise; in the others it need not.
 
     A subclass gives `gap_and_gradient`, `start`, `projector`, `noise` and `witness`, and the constants as defaults of
     the fields. Points have their coordinates on the last axis and replications on the leading ones, (..., d); they

@@ -1,0 +1,65 @@
+"""What the descent lemma certifies of SGD, the method that has no tracker and no regret."""
+
+from collections.abc import Iterable
+from statistics import fmean
+
+from ..constants import Smooth
+from .arguments import check_size, replicated
+from .certificate import Certificate
+from .student import mean_interval
+from .tight_certificate import known
+
+
+def tight_sgd(
+    constants: Smooth,
+    decrease: Iterable[float],
+    V_T: float | None = None,
+    confidence: float = 0.95,
+    *,
+    rounds: int | None = None,
+    measured: float | None = None,
+) -> Certificate:
+    r"""The bound on the average squared gradient of $x_{t+1}=x_t-\eta s_t$ with the paper's step size.
+
+    $$\Bigl(1-\frac{\beta\eta}2\Bigr)S\le\frac{\mathbb E[f(x_1)-f(x_{T+1})]}\eta+\frac{\beta\eta}2V_T.$$
+
+    Proof: $f(x_{t+1})\le f(x_t)-\eta\langle g_t,s_t\rangle+\frac{\beta\eta^2}2\|s_t\|^2$ by smoothness, where
+    $\mathbb E\langle g_t,s_t\rangle=\mathbb E\|g_t\|^2$ and
+    $\mathbb E\|s_t\|^2=\mathbb E\|g_t\|^2+\mathbb E\|\xi_t\|^2$; sum over t. Here $\beta\eta=a/64$.
+
+    Args:
+        constants: those of the run.
+        decrease: for every replication f(x_1) - f(x_{T+1}).
+        V_T: the sum of the variances of the samples; sigma^2 times the rounds unless given.
+        confidence: of the interval, Student's for the mean decrease.
+        rounds: how many rounds were summed; T unless given.
+        measured: the average squared gradient, where it is known.
+
+    Reference: Ghadimi and Lan (2013); the paper's baseline.
+
+    >>> c = Smooth(M=1.0, beta=1.0, sigma=0.5, T=100)
+    >>> print(tight_sgd(c, decrease=[0.10, 0.11]))
+    SGD, descent lemma: average squared gradient (a-posteriori)
+      decrease         0.336526
+      noise            0.000391236
+      bound            0.336917
+      bound, interval  [0.1333, 0.540534]
+      replications     2
+    """
+    T, _, V_T = known(constants, rounds, None, V_T)
+    decrease, eta = replicated("decrease", decrease), constants.eta
+    check_size("V_T", V_T)
+    half = constants.beta * eta / 2
+    noise = half * V_T
+    interval = None
+    if len(decrease) > 1:
+        low, high = ((d / eta + noise) / (1 - half) / T for d in mean_interval(decrease, confidence))
+        interval = (low, high)
+    return Certificate(
+        "SGD, descent lemma: average squared gradient",
+        "plug-in" if len(decrease) == 1 else "a-posteriori",
+        {"decrease": fmean(decrease) / eta / (1 - half) / T, "noise": noise / (1 - half) / T},
+        measured=measured,
+        interval=interval,
+        replications=len(decrease),
+    )
