@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import numpy_of
 
+from conftest import numpy_of
 from o2nc.experiments.objectives.nonsmooth import NONSMOOTH, nonsmooth_objective
 from o2nc.experiments.objectives.nonsmooth_base import Minibatch
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import numpy_of
 from scipy import optimize
 
+from conftest import numpy_of
 from o2nc import Nonsmooth, NonsmoothConversion
 from o2nc.certificates import output_weight
 from o2nc.experiments.nonsmooth.theory import sandwich

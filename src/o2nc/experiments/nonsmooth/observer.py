@@ -32,9 +32,19 @@ class Observer:
 
     def __init__(self, c: Nonsmooth, R: int, d: int) -> None:
         self.c = c
-        names = ("m_norms", "tracker", "energy", "played", "samples", "noise", "distance", "squared_distance")
+        names = (
+            "m_norms",
+            "tracker",
+            "energy",
+            "played",
+            "samples",
+            "noise",
+            "distance",
+            "squared_distance",
+            "squares",
+        )
         self.sums = {name: np.zeros(R) for name in names}
-        self.held_out = np.zeros((R, BLOCKS))
+        self.held_out = np.zeros((R, min(BLOCKS, c.T)))
         self.e = np.zeros(R)
         self.trackers = np.zeros((2, R, d))
 
@@ -49,12 +59,13 @@ class Observer:
         sums["m_norms"] += norms(before.m)
         sums["tracker"] += weight * norms(after.m)
         sums["energy"] += weight * self.e
+        sums["squares"] += weight * np.vecdot(h, h)
         sums["played"] += np.vecdot(s, before.delta) / c.eta
         sums["samples"] += np.vecdot(s, s)
         sums["noise"] += noise
         sums["distance"] += error / c.T
         sums["squared_distance"] += error**2 / c.T
-        self.held_out[:, (t - 1) * BLOCKS // c.T] += weight * np.vecdot(*self.trackers)
+        self.held_out[:, (t - 1) * self.held_out.shape[1] // c.T] += weight * np.vecdot(*self.trackers)
 
     def weight(self, t: int) -> float:
         """Pr(tau = t) / c_t."""

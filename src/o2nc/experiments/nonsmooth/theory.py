@@ -52,10 +52,10 @@ def ladder(c: Nonsmooth, record: Record) -> dict[str, float]:
     rung("decrease of f for M", range=2 * E["decrease"] / (c.eta * c.T))
     rung("squared samples for L^2 + sigma^2", potential=c.a * E["samples"] / (c.rho * c.T))
     rung("spread for its bound", localization=c.lam * E["spread"])
-    last = E["tracker"] - E["m_norms"] / c.T  # |m_{T+1}| / (a T)
-    rung("last tracker for L", output=last)
-    rung("trackers for decrease, regret and rho", range=E["m_norms"] / c.T, regret=0.0, smoothing=0.0, potential=0.0)
     (W,) = certificates.output_mass(c)
+    last = E["tracker"] - E["m_norms"] / c.T  # |m_{T+1}| / (a T), to which the noise of m_{T+1} is added
+    rung("last tracker for L", output=last, noise=W * certificates.tracker_noise_root(c.a, c.sigma))
+    rung("trackers for decrease, regret and rho", range=E["m_norms"] / c.T, regret=0.0, smoothing=0.0, potential=0.0)
     rung("variance for sigma^2", noise=(W * E["energy"]) ** 0.5)
     held = certificates.held_out_nonsmooth(c, list(record.sums["held_out"].T), record.sums["spread"])
     rungs["two samples held out"] = held.bound
