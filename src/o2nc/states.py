@@ -27,14 +27,14 @@ def leaves(state: State, name: str = "state", whole: type | tuple[()] = ()) -> I
     >>> list(leaves(Blocks((1.0, 2.0)), "x", whole=Blocks))
     [('x', Blocks(arrays=(1.0, 2.0)))]
     """
-    if isinstance(state, whole) or not isinstance(state, tuple):
-        yield name, state
-    elif is_named_tuple(state):
+    if is_named_tuple(state) and not isinstance(state, whole):
         for field, value in zip(state._fields, state, strict=True):
             yield from leaves(value, f"{name}.{field}", whole)
-    else:
+    elif isinstance(state, tuple) and not isinstance(state, whole):
         for k, value in enumerate(state):
             yield from leaves(value, f"{name}[{k}]", whole)
+    else:
+        yield name, state
 
 
 def rebuild(like: State, values: Iterator[Any], whole: type | tuple[()] = ()) -> State:
