@@ -1,6 +1,8 @@
 """Every derived constant against exact fractions or fifty digits, and the law of tau against the literal one."""
 
 import math
+import pickle
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -175,6 +177,23 @@ def test_tau_of_many_uniforms_passes_a_chi_square_test():
     counts = np.bincount([constants.tau(u) for u in np.random.default_rng(0).random(n)], minlength=31)[1:]
     expected = n * np.asarray(reference.law_of_tau(0.07, 30))
     assert np.sum((counts - expected) ** 2 / expected) < chi2.ppf(0.99, df=29)
+
+
+def test_replaced_constants_are_tuned_again_or_refused():
+    tuned = Nonsmooth(L=1.0, M=1.0, sigma=1.0, lam=1.0, T=1000)
+    with pytest.raises(
+        ValueError, match=r"`a` must be tuned again for these constants, by a=None, or kept, by a=float"
+    ):
+        replace(tuned, T=2000)
+    again = replace(tuned, T=2000, a=None, eta=None, rho=None)
+    assert again == Nonsmooth(L=1.0, M=1.0, sigma=1.0, lam=1.0, T=2000)
+    kept = {name: float(getattr(tuned, name)) for name in ("a", "eta", "rho")}
+    assert replace(tuned, T=2000, **kept).eta == tuned.eta
+    assert not replace(tuned, T=2000, **kept).is_tuned
+    longer = replace(tuned, eta=4 * tuned.eta)
+    assert (longer.a, longer.eta, longer.rho) == (tuned.a, 4 * tuned.eta, tuned.rho)
+    assert {type(value) for value in tuned.values} == {float}
+    assert pickle.loads(pickle.dumps(tuned)) == tuned
 
 
 def test_tau_is_quick_for_a_long_horizon():

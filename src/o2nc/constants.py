@@ -3,7 +3,10 @@
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
+
+KAPPA_LIMIT = Fraction(6080, 129)  # where the constants of Theorem 1 with the descent loss end
 
 
 def brief(value: Any) -> str:
@@ -18,6 +21,19 @@ def check_number(name: str, value: float, *, positive: bool = False) -> None:
         raise TypeError(f"`{name}` must be a number; got {value!r}.")
     if not math.isfinite(value) or value < 0 or (positive and value == 0):
         raise ValueError(f"`{name}` must be finite and {'positive' if positive else 'nonnegative'}; got {value}.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a number that is at least 0 and less than 1.
+
+    >>> check_share("mu", 1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: `mu` must be at least 0 and less than 1; got 1.0.
+    """
+    check_number(name, value)
+    if value >= 1:
+        raise ValueError(f"`{name}` must be at least 0 and less than 1; got {value}.")
 
 
 def check_numbers(name: str, values: Any) -> tuple[float, ...]:
@@ -116,6 +132,10 @@ class Smooth:
         return self.values.eta
 
 
+class Tuned(float):
+    """A constant that was derived from the others, not given."""
+
+
 class NonsmoothValues(NamedTuple):
     """The numbers of Algorithm 2."""
 
@@ -135,7 +155,8 @@ class Nonsmooth:
       \eta=\frac{\varepsilon^{5/2}}{B^2\sqrt\lambda},\quad \rho=\varepsilon.$$
 
     ``a``, ``eta`` and ``rho`` may be given; those that are not are the tuned ones. A tuned ``a`` needs
-    $T\ge 2^{7/4}M\sqrt\lambda/B^{3/2}$, which is the same as $a\le 1/2$.
+    $T\ge 2^{7/4}M\sqrt\lambda/B^{3/2}$, which is the same as $a\le 1/2$. For other constants they are tuned
+    again if that is said: ``dataclasses.replace(c, T=2000, a=None, eta=None, rho=None)``.
 
     Args:
         L: bound on the norm of the gradient.
@@ -182,8 +203,14 @@ class Nonsmooth:
             "rho": self.eps,
         }
         for name, value in tuned.items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, value)
+            given = getattr(self, name)
+            if given is None:
+                object.__setattr__(self, name, Tuned(value))
+            elif isinstance(given, Tuned) and given != value:  # as `dataclasses.replace` passes it on
+                raise ValueError(
+                    f"`{name}` must be tuned again for these constants, by {name}=None, or kept, by {name}=float(...); "
+                    f"got {given:.6g}, which was tuned for others (now {value:.6g})."
+                )
             check_number(name, getattr(self, name), positive=True)
         if self.a > 0.5:
             raise ValueError(f"`a` must lie in (0, 1/2]; got {self.a}.")
@@ -206,7 +233,7 @@ class Nonsmooth:
     @property
     def values(self) -> NonsmoothValues:
         """``(L, a, b, eta, rho)``."""
-        return NonsmoothValues(self.L, self.a, self.b, self.eta, self.rho)
+        return NonsmoothValues(self.L, float(self.a), self.b, float(self.eta), float(self.rho))
 
     def energy(self) -> float:
         r"""A bound on $\sum_tE(\|s_t\|\|z_t\|)^2$, namely $TB^2$: the scale of the losses."""

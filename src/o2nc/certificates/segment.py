@@ -6,9 +6,10 @@ from statistics import fmean
 from typing import Any, Unpack
 
 from ..constants import Smooth
-from .arguments import check_finite, check_rate, check_size
+from .arguments import check_rate, check_size
 from .certificate import Certificate, Details
-from .tight_certificate import known, per_round_interval, same_length
+from .smooth import with_factors
+from .tight_certificate import averaged, known, same_length
 
 
 def segment_moments(r: float | None) -> tuple[Any, Any, Any]:
@@ -84,17 +85,8 @@ def theorem1_segment(
     >>> round(theorem1_segment(c, regret=0.0).bound, 4)
     0.9274
     """
-    check_finite("regret", regret)
-    V_T = constants.sigma**2 * constants.T if V_T is None else V_T
-    check_size("V_T", V_T)
-    range_factor, regret_factor, noise_factor = segment_factors(r, kappa)
-    G, _, a, _ = constants.values
-    terms = {
-        "noise": float(noise_factor) * a * V_T / constants.T,
-        "regret": float(regret_factor) * G * regret / constants.T,
-        "range": float(range_factor) * G**2 / a / constants.T,
-    }
-    return Certificate("Theorem 1 on the segment: average squared gradient", label, terms, **details)
+    name = "Theorem 1 on the segment: average squared gradient"
+    return with_factors(name, constants, regret, V_T, segment_factors(r, kappa), label, details)
 
 
 GRID = tuple(2.0**k for k in range(-12, 5))  # the weights of Young's inequality, in units of a, fixed beforehand
@@ -178,11 +170,5 @@ def tight_segment(
 
     sums = {"alignment": 2 * fmean(Q), "tracker": -fmean(N), "tracking error": error(fmean(W))}
     linear = [2 * q - n for q, n in zip(Q, N, strict=True)]
-    return Certificate(
-        "Theorem 1 on the segment, tight: average squared gradient",
-        "plug-in" if len(Q) == 1 else "a-posteriori",
-        {name: value / T for name, value in sums.items()},
-        measured=measured,
-        interval=per_round_interval(linear, W, error, confidence, T),
-        replications=len(Q),
-    )
+    name = "Theorem 1 on the segment, tight: average squared gradient"
+    return averaged(name, T, sums, linear, W, error, confidence, measured)

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from typing import Unpack
 
-from ..constants import Smooth
+from ..constants import KAPPA_LIMIT, Smooth
 from .arguments import check_finite, check_size
 from .certificate import Certificate, Details
 
@@ -125,17 +125,31 @@ def theorem1_sharp(
     >>> round(theorem1_sharp(c, regret=0.0).bound, 4), round(theorem1(c, regret=0.0).bound, 4)
     (1.0068, 1.0488)
     """
+    name = "Theorem 1, sharp: average squared gradient"
+    return with_factors(name, constants, regret, V_T, sharp_factors(kappa), label, details)
+
+
+def with_factors(
+    name: str,
+    constants: Smooth,
+    regret: float,
+    V_T: float | None,
+    factors: tuple[float, float, float],
+    label: str,
+    details: Details,
+) -> Certificate:
+    """The certificate with these factors of G^2 / a, G R and a V_T."""
     check_finite("regret", regret)
     V_T = constants.sigma**2 * constants.T if V_T is None else V_T
     check_size("V_T", V_T)
-    range_factor, regret_factor, noise_factor = sharp_factors(kappa)
+    range_factor, regret_factor, noise_factor = map(float, factors)
     G, _, a, _ = constants.values
     terms = {
         "noise": noise_factor * a * V_T / constants.T,
         "regret": regret_factor * G * regret / constants.T,
         "range": range_factor * G**2 / a / constants.T,
     }
-    return Certificate("Theorem 1, sharp: average squared gradient", label, terms, **details)
+    return Certificate(name, label, terms, **details)
 
 
 def sharp_factors(kappa: float = 0) -> tuple[float, float, float]:
@@ -151,9 +165,9 @@ def sharp_factors(kappa: float = 0) -> tuple[float, float, float]:
     """
     check_size("kappa", kappa)
     k = max(Fraction(1), Fraction(kappa) if isinstance(kappa, int) else kappa)
-    rest = 6080 - 129 * k
+    rest = KAPPA_LIMIT.numerator - KAPPA_LIMIT.denominator * k
     if rest <= 0:
-        raise ValueError(f"`kappa` must be less than 6080/129; got {kappa}.")
+        raise ValueError(f"`kappa` must be less than {KAPPA_LIMIT}; got {kappa}.")
     return 128 * (4096 + 6 * (64 + k)) / rest, 8192 / rest, 384 * (64 + k) / rest
 
 

@@ -68,14 +68,7 @@ def tight(
     sums = {"alignment": 2 * fmean(Q), "tracker": -fmean(N)} | error
     linear = [2 * q - n for q, n in zip(Q, N, strict=True)]
     rest: Callable[[float], float] = lambda w: tracker_error_best(constants.a, first, w, V_T)
-    return Certificate(
-        "Theorem 1, tight: average squared gradient",
-        "plug-in" if len(Q) == 1 else "a-posteriori",
-        {name: value / T for name, value in sums.items()},
-        measured=measured,
-        interval=per_round_interval(linear, W, rest, confidence, T),
-        replications=len(Q),
-    )
+    return averaged("Theorem 1, tight: average squared gradient", T, sums, linear, W, rest, confidence, measured)
 
 
 def tight_regret(
@@ -140,14 +133,8 @@ def tight_regret(
     } | error
     linear = [2 * d / eta + 2 * G * r - n for d, r, n in zip(decrease, regret, N, strict=True)]
     rest: Callable[[float], float] = lambda w: a * w / 64 + tracker_error_best(a, first, w, V_T)
-    return Certificate(
-        "Theorem 1, tight with regret: average squared gradient",
-        "plug-in" if len(regret) == 1 else "a-posteriori",
-        {name: value / T for name, value in sums.items()},
-        measured=measured,
-        interval=per_round_interval(linear, W, rest, confidence, T),
-        replications=len(regret),
-    )
+    name = "Theorem 1, tight with regret: average squared gradient"
+    return averaged(name, T, sums, linear, W, rest, confidence, measured)
 
 
 def known(constants: Smooth, rounds: int | None, first: float | None, V_T: float | None) -> tuple[int, float, float]:
@@ -164,6 +151,27 @@ def same_length(**sums: Iterable[float]) -> list[list[float]]:
         lengths = ", ".join(f"`{name}` {len(values)}" for name, values in lists.items())
         raise ValueError(f"All sums must hold the same number of replications; got {lengths}.")
     return list(lists.values())
+
+
+def averaged(
+    name: str,
+    T: int,
+    sums: dict[str, float],
+    linear: list[float],
+    W: list[float],
+    rest: Callable[[float], float],
+    confidence: float,
+    measured: float | None,
+) -> Certificate:
+    """The certificate of these sums over T rounds, means over the replications, with the interval of their total."""
+    return Certificate(
+        name,
+        "plug-in" if len(W) == 1 else "a-posteriori",
+        {part: value / T for part, value in sums.items()},
+        measured=measured,
+        interval=per_round_interval(linear, W, rest, confidence, T),
+        replications=len(W),
+    )
 
 
 def per_round_interval(

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import Nonsmooth, check_number
+from ..constants import Nonsmooth, check_number, check_share
 from ..vectors import Vector, inner, zero_scalar, zeros_like
-from .heavy_ball import check_share
 from .learner import discount_and_radius
 
 

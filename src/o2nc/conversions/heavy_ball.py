@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..constants import check_number
+from ..constants import check_number, check_share
 from ..vectors import Vector, check_like, check_vector, zeros_like
 
 
@@ -49,16 +49,3 @@ class HeavyBall:
         check_like("s", s, state.m)
         m = self.mu * state.m + s
         return -self.eta * m, HeavyBallState(m=m)
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise unless ``value`` is at least 0 and less than 1.
-
-    >>> check_share("mu", 1.0)
-    Traceback (most recent call last):
-        ...
-    ValueError: `mu` must be at least 0 and less than 1; got 1.0.
-    """
-    check_number(name, value)
-    if value >= 1:
-        raise ValueError(f"`{name}` must be at least 0 and less than 1; got {value}.")

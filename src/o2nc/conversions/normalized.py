@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _xp
-from ..constants import Smooth, check_number
+from ..constants import Smooth, check_number, check_share
 from ..vectors import Vector, check_like, check_vector, inner, zeros_like
-from .heavy_ball import check_share
 
 
 class NormalizedSGDState(NamedTuple):

@@ -4,9 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..constants import Nonsmooth, check_number
+from ..constants import Nonsmooth, check_number, check_share
 from ..vectors import Vector, zeros_like
-from .heavy_ball import check_share
 from .learner import discount_and_radius
 
 

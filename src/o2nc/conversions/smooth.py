@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import Smooth, check_number
+from ..constants import KAPPA_LIMIT, Smooth, check_number
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle, check_is_oracle
@@ -87,9 +87,6 @@ class SmoothConversion:
         )
 
 
-KAPPA_LIMIT = 6080 / 129  # where the constants of the theorem with the descent loss end
-
-
 def revealed_loss(s: Vector, m: Vector, constants: Smooth, kappa: float) -> Loss:
     """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
     if kappa == 0:
@@ -104,4 +101,4 @@ def check_smooth(oracle: Any, constants: Any, kappa: Any) -> None:
         raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {constants!r}.")
     check_number("kappa", kappa)
     if kappa >= KAPPA_LIMIT:
-        raise ValueError(f"`kappa` must be below 6080/129 = {KAPPA_LIMIT:.2f}; got {kappa}.")
+        raise ValueError(f"`kappa` must be below {KAPPA_LIMIT} = {float(KAPPA_LIMIT):.2f}; got {kappa}.")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..constants import check_number, check_share
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 
@@ -16,13 +16,6 @@ class DiscountedHedgeState(NamedTuple):
 
     C: Array  # discounted losses of the experts, (..., K)
     t: Array  # the round, counted from 1, (1,)
-
-
-def check_discount(name: str, rho: float) -> None:
-    """Raise unless 0 <= rho < 1."""
-    check_number(name, rho)
-    if rho >= 1:
-        raise ValueError(f"`{name}` must lie in [0, 1); got {rho}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +50,7 @@ class DiscountedHedge(OverExperts):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("DiscountedHedge(gamma=...)", self.gamma, positive=True)
-        check_discount("DiscountedHedge(rho=...)", self.rho)
+        check_share("DiscountedHedge(rho=...)", self.rho)
 
     def init(self, x: Vector) -> DiscountedHedgeState:
         """No loss so far."""

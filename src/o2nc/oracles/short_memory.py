@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..constants import check_number, check_share
 from ..vectors import Vector, leaf
-from .discounted_hedge import check_discount
 from .experts import OverExperts
 
 
@@ -50,7 +49,7 @@ class ShortMemoryHedge(OverExperts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_discount("ShortMemoryHedge(rho=...)", self.rho)
+        check_share("ShortMemoryHedge(rho=...)", self.rho)
         check_number("ShortMemoryHedge(c=...)", self.c, positive=True)
 
     def init(self, x: Vector) -> ShortMemoryState:
