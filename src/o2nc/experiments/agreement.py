@@ -16,7 +16,6 @@ Records = Mapping[str, Mapping[str, Record]]  # by objective and method
 Entry = dict[str, str | float | bool | None]
 
 WIDTH = 4.0  # standard errors of the difference within which two experiments agree
-TABLES = ("definitions", "initialisation", "constants", "results", "paired", "reductions", "favourable")
 
 
 def agreement(records: Records) -> list[Entry]:
