@@ -154,6 +154,8 @@ def test_a_gradient_that_is_not_finite_names_the_round_and_keeps_the_state():
         (lambda x, rng: x.astype("float32"), r"dtype float64.*got .*float32"),
         (lambda x, rng: [0.0, 0.0, 0.0], "`gradient` must return an array like `x`; got list"),
         (lambda x, rng: torch.zeros(3, dtype=torch.float64), "`gradient` must|one array library"),
+        (lambda x: x, r"`gradient` must take the point and a generator, gradient\(x, rng\); got one that takes \(x\)"),
+        (np.zeros(3), r"`gradient` must be a function of x and rng; got array"),
     ],
 )
 def test_a_wrong_sample_is_a_sentence(gradient, sentence):

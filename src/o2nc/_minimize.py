@@ -3,6 +3,7 @@
 The underscore keeps the module from hiding the function `o2nc.minimize`.
 """
 
+import inspect
 import platform
 import warnings
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import numpy as np
 
 from . import _xp
 from .certificates import Certificate, tight
-from .constants import Nonsmooth, Smooth
+from .constants import Nonsmooth, Smooth, brief
 from .conversions import NonsmoothConversion, SmoothConversion
 from .guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
 from .oracles.base import Oracle
@@ -129,6 +130,7 @@ def minimize(
     True
     """
     check_vector("x1", x1)
+    _check_gradient(gradient)
     if not isinstance(seed, int) or seed < 0:
         raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
@@ -199,6 +201,22 @@ def minimize(
         seed=seed,
         versions={"python": platform.python_version(), "numpy": np.__version__, **_xp.version(leaf(x1))},
     )
+
+
+def _check_gradient(gradient: Any) -> None:
+    """Raise unless ``gradient`` can be called as gradient(x, rng); what has no signature is left to the call."""
+    if not callable(gradient):
+        raise TypeError(f"`gradient` must be a function of x and rng; got {brief(gradient)}.")
+    try:
+        signature = inspect.signature(gradient)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind("x", "rng")
+    except TypeError as error:
+        raise TypeError(
+            f"`gradient` must take the point and a generator, gradient(x, rng); got one that takes {signature}."
+        ) from error
 
 
 def _check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
