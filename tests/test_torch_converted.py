@@ -236,7 +236,7 @@ def test_report():
     practical = Converted(parameters(), HeavyBall(eta=0.1)).report()
     assert practical == {
         "t": 0.0, "held": "training", "certificate": "none", "bound": math.inf,
-        "reason": "no theorem of this library is about HeavyBall",
+        "reason": "only Algorithms 1 and 2 are certified here, not HeavyBall",
     }  # fmt: skip
 
 

@@ -15,10 +15,10 @@ def objection(conversion: Conversion, groups: list[dict[str, Any]], fresh_sample
 
     >>> from o2nc import SGD
     >>> objection(SGD(eta=0.1), [], True, 1)
-    'no theorem of this library is about SGD'
+    'only Algorithms 1 and 2 are certified here, not SGD'
     """
     if not isinstance(conversion, Proved):
-        return f"no theorem of this library is about {type(conversion).__name__}"
+        return f"only Algorithms 1 and 2 are certified here, not {type(conversion).__name__}"
     T, rates = conversion.constants.T, {float(group["lr"]) for group in groups}
     narrow = {str(p.dtype) for group in groups for p in group["params"] if torch.finfo(p.dtype).bits < 32}
     broken = {
