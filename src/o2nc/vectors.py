@@ -116,6 +116,11 @@ def shape_of(x: Vector) -> tuple:
     return tuple(tuple(a.shape) for a in x.arrays) if isinstance(x, Blocks) else tuple(x.shape)
 
 
+def dimension(x: Vector) -> int:
+    """How many coordinates one replication of ``x`` has."""
+    return sum(math.prod(a.shape) for a in x.arrays) if isinstance(x, Blocks) else x.shape[-1]
+
+
 def check_vector(name: str, x: Vector) -> None:
     """Raise unless ``x`` is a vector: floating arrays of one library, with at least one axis if not in `Blocks`."""
     arrays = x.arrays if isinstance(x, Blocks) else (x,)

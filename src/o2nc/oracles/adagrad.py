@@ -10,9 +10,9 @@ from ..constants import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import Hull, OperatorSet
-from ..sets.base import Coordinates
+from ..sets.base import Coordinates, first_set
 from ..sets.hull import METRIC_FLOOR
-from ..vectors import Vector, apply, leaf, zeros_like
+from ..vectors import Vector, apply, dimension, leaf, zeros_like
 from . import base
 
 NEEDS = ("metric", "project_scaled", "sup_diameter")  # what a set must offer
@@ -84,7 +84,7 @@ class AdaGrad:
         if self.set.sup_diameter(x) == 0:  # type: ignore[attr-defined]
             return 0.0
         D, eta = self.set.sup_diameter(x), self._factor(x)  # type: ignore[attr-defined]
-        k, hull = base.dimension(self.set.start(x)), isinstance(base.first_set(self.set, x), Hull)
+        k, hull = dimension(self.set.start(x)), isinstance(first_set(self.set, x), Hull)
         floor = 1 + METRIC_FLOOR * k if hull else 1.0
         return floor * (D**2 / (2 * eta) + eta) * self.set.gradient_factor(x) * math.sqrt(k * energy)
 

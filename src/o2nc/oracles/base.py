@@ -1,6 +1,5 @@
 """The contract of an online learner, and what learners over a set share."""
 
-import math
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
@@ -8,8 +7,8 @@ from .._xp import Array
 from ..losses import Loss
 from ..operators import Operator, act
 from ..sets import OperatorSet, Varying
-from ..sets.base import Coordinates
-from ..vectors import Blocks, Scalar, Vector, check_vector, inner, leaf
+from ..sets.base import Coordinates, first_set
+from ..vectors import Scalar, Vector, check_vector, inner
 
 State = Any  # a NamedTuple of arrays
 
@@ -47,11 +46,6 @@ class SetState(NamedTuple):
 
     u: Coordinates  # the point to play, in the coordinates of the set of round t
     t: Array  # the round, counted from 1, shape (1,)
-
-
-def first_set(operators: OperatorSet, x: Vector) -> Any:
-    """The set of round 1."""
-    return operators.at(_xp.first_round(leaf(x)))
 
 
 def start(learner: str, operators: OperatorSet, x: Vector, *needs: str) -> Coordinates:
@@ -100,8 +94,3 @@ def check_set(learner: str, operators: Any, *needs: str) -> None:
     for need in needs:
         if not isinstance(operators, Varying) and not hasattr(operators, need):
             raise TypeError(f"`{learner}(set=...)` must offer `{need}`; {type(operators).__name__} does not.")
-
-
-def dimension(u: Coordinates) -> int:
-    """How many numbers a learner over a diagonal set or a hull keeps for one replication."""
-    return sum(math.prod(a.shape) for a in u.arrays) if isinstance(u, Blocks) else u.shape[-1]

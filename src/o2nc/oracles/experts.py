@@ -11,8 +11,8 @@ from ..constants import brief, check_numbers
 from ..losses import Loss
 from ..operators import Operator, check_operators
 from ..sets import Hull, Varying
+from ..sets.base import first_set
 from ..vectors import Vector, check_vector
-from .base import first_set
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class OverExperts:
     def zero_losses(self, x: Vector) -> Array:
         """Zeros of shape (..., K), once ``x`` and the hull of round 1 (for `Varying` not known before) are checked."""
         check_vector("x", x)
-        self._check_hull(first_set(self.experts, x))  # type: ignore[arg-type]
+        self._check_hull(first_set(self.experts, x))
         return 0 * self.experts.start(x)  # type: ignore[union-attr]
 
     def log_prior(self, like: Array) -> list[float]:

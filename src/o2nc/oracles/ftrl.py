@@ -10,7 +10,7 @@ from ..constants import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet, Varying
-from ..sets.base import Coordinates
+from ..sets.base import Coordinates, first_set
 from ..vectors import Vector, leaf
 from . import base
 from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
@@ -65,7 +65,7 @@ class FTRL:
     def init(self, x: Vector) -> FTRLState:
         """The set's starting point."""
         u = base.start("FTRL", self.set, x)
-        self.mirror.check(base.first_set(self.set, x))
+        self.mirror.check(first_set(self.set, x))
         return FTRLState(u=u, y=self.mirror.dual(u), t=_xp.first_round(leaf(x)))
 
     def play(self, state: FTRLState, m: Vector) -> Operator:

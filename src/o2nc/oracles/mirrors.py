@@ -6,9 +6,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from .. import _xp
 from ..sets import OperatorSet, Varying
-from ..sets.base import Coordinates
+from ..sets.base import Coordinates, first_set
 from ..vectors import Scalar, apply, inner
-from .base import first_set, flat
+from .base import flat
 
 
 @runtime_checkable

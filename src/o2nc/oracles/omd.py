@@ -7,9 +7,10 @@ from ..constants import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet
+from ..sets.base import first_set
 from ..vectors import Vector, leaf
 from . import base
-from .base import SetState, first_set
+from .base import SetState
 from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
 
 

@@ -6,9 +6,10 @@ in u. The inner product of coordinates is the Euclidean one (Frobenius for matri
 
 from typing import Any, Protocol, runtime_checkable
 
+from .. import _xp
 from .._xp import Array
 from ..operators import Operator
-from ..vectors import Vector
+from ..vectors import Vector, leaf
 
 Coordinates = Any  # an array (..., K), a vector, or an array (..., d, d)
 
@@ -69,6 +70,11 @@ class OperatorSet(Protocol):
     def holds_identity(self) -> bool:
         """Whether the identity is in the set."""
         ...
+
+
+def first_set(operators: Any, x: Vector) -> Any:
+    """The set of round 1."""
+    return operators.at(_xp.first_round(leaf(x)))
 
 
 class Static:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .. import _xp
 from ..operators import Diagonal, Operator, trusted
-from ..vectors import Blocks, Vector, apply
+from ..vectors import Vector, apply, dimension
 from .base import Static
 
 
@@ -75,8 +75,7 @@ class Box(Static):
 
     def diameter(self, x: Vector) -> float:
         """(high - low) sqrt(d)."""
-        d = sum(math.prod(a.shape) for a in x.arrays) if isinstance(x, Blocks) else x.shape[-1]
-        return self.sup_diameter(x) * math.sqrt(d)
+        return self.sup_diameter(x) * math.sqrt(dimension(x))
 
     def sup_diameter(self, x: Vector) -> float:
         """high - low, the largest change of one factor."""

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from .. import _xp
 from .._xp import Array
-from ..vectors import Vector, leaf
-from .base import Coordinates, OperatorSet
+from ..vectors import Vector
+from .base import Coordinates, OperatorSet, first_set
 
 
 @dataclass(frozen=True)
@@ -45,23 +43,20 @@ class Varying:
 
     def start(self, x: Vector) -> Coordinates:
         """Where a learner of the first set starts."""
-        return self._first(x).start(x)
+        return first_set(self, x).start(x)
 
     def identity(self, x: Vector) -> Coordinates | None:
         """The coordinates of the identity in the first set."""
-        return self._first(x).identity(x) if self.holds_identity else None
+        return first_set(self, x).identity(x) if self.holds_identity else None
 
     def diameter(self, x: Vector) -> float:
         """The diameter of the first set; a rule whose sets grow voids the bounds that use it."""
-        return self._first(x).diameter(x)
+        return first_set(self, x).diameter(x)
 
     def sup_diameter(self, x: Vector) -> float:
         """The sup-norm diameter of the first set, where it has one; the same holds."""
-        return self._first(x).sup_diameter(x)
+        return first_set(self, x).sup_diameter(x)
 
     def gradient_factor(self, x: Vector) -> float:
         """That of the first set."""
-        return self._first(x).gradient_factor(x)
-
-    def _first(self, x: Vector) -> Any:
-        return self.rule(_xp.first_round(leaf(x)))
+        return first_set(self, x).gradient_factor(x)
