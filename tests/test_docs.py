@@ -11,14 +11,14 @@ import pytest
 
 import o2nc
 import o2nc.torch
-from o2nc import certificates, conversions, losses, operators, oracles, sets, testing
+from o2nc import certificates, conversions, losses, operators, oracles, sets, stationarity, testing
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (o2nc, certificates, conversions, oracles, sets, testing, o2nc.torch)
+    for module in (o2nc, certificates, conversions, oracles, sets, stationarity, testing, o2nc.torch)
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
 } | {

@@ -12,8 +12,8 @@ import reference
 from o2nc.certificates import held_out_nonsmooth, output_mass, output_weight, tight_nonsmooth
 from o2nc.cli import app
 from o2nc.constants import Nonsmooth
+from o2nc.experiments.noise import uniforms
 from o2nc.experiments.nonsmooth import protocol, theory, whole
-from o2nc.experiments.nonsmooth.draws import uniforms
 from o2nc.experiments.nonsmooth.methods import ALGORITHM2, FACTORS, METHODS
 from o2nc.experiments.nonsmooth.observer import BLOCKS
 from o2nc.experiments.nonsmooth.output import paper_output

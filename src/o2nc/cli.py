@@ -318,7 +318,7 @@ def nonsmooth(
         table = _table(f"{name}, T = {T}", "measure", "sharper", "f, output", "regret", "tight / measure", "best step")
         for key, row in results.items():
             table.add_row(key, *_nonsmooth_row(row))
-        out.print(table)
+        wide.print(table)
     for sentence in nonsmooth_findings(found):
         out.print(sentence, markup=False, highlight=False)
     for sentence in (failed := failures(found)):

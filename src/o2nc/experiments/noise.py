@@ -81,7 +81,24 @@ def places(
     >>> r.shape, bool((r[2:, 1:] == places(0, "f1", [1], start_round=2, rounds=1)).all())
     ((3, 2, 1), True)
     """
-    words = _words(seed, f"{objective} r", replications, start_round, rounds, 1)
+    return uniforms(seed, objective, "r", replications, start_round, rounds, 1)
+
+
+def uniforms(
+    seed: int, objective: str, purpose: str, replications: Sequence[int], start_round: int, rounds: int, count: int
+) -> NDArray[np.float64]:
+    """Independent numbers, uniform on [0, 1), of shape (rounds, R, count).
+
+    The arguments are those of `signs`, ``purpose``, which is part of the key, and ``count``, the numbers of a round.
+
+    Reference: Algorithm 2, lines 6, 7 and 12.
+
+    >>> block = uniforms(0, "bowl", "sample", range(3), 0, 4, 2)
+    >>> bool((block[1:3, 1:2] == uniforms(0, "bowl", "sample", [1], 1, 2, 2)).all())
+    True
+    """
+    _check_count("count", count, 1)
+    words = _words(seed, f"{objective} {purpose}", replications, start_round, rounds, count)
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

@@ -25,9 +25,13 @@ def lower_bound(y: Any, u: Any, v: Any, enclosure: Enclosure, L: float, lam: flo
         y: the point, (d,).
         u: a direction; it is shortened to norm 1 where longer.
         v: a multiplier.
-        enclosure: from boxes ``low``, ``high`` of shape (n, d) to bounds of the gradient on them, coordinate by
-            coordinate. L: a bound on the norm of the gradient. lam: the weight of the spread. cells: boxes in each
-            direction.
+        enclosure: from boxes ``low``, ``high`` of shape (n, d) to bounds of the gradient on them, by coordinate.
+        L: a bound on the norm of the gradient.
+        lam: the weight of the spread.
+        cells: boxes in each direction.
+
+    Returns:
+        The bound; 0 where u and v give less, since u = v = 0 gives that.
 
     Reference: Definition 2 and weak duality.
 
@@ -58,4 +62,4 @@ def lower_bound(y: Any, u: Any, v: Any, enclosure: Enclosure, L: float, lam: flo
     g_low, g_high = enclosure(y + low, y + high)
     inner = np.where(u >= 0, u * g_low, u * g_high).sum(axis=1)
     nearest = np.clip(-v / (2 * lam), low, high)  # of lam w^2 + v w on each box
-    return float((inner + (lam * nearest**2 + v * nearest).sum(axis=1)).min())
+    return max(0.0, float((inner + (lam * nearest**2 + v * nearest).sum(axis=1)).min()))

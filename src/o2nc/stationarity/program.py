@@ -12,6 +12,9 @@ class Best(NamedTuple):
     """The best mixture of some atoms with a given mean.
 
     Reference: Definition 2, with the infimum over the mixtures only.
+
+    >>> Best(value=0.5, weights=[1.0], u=[1.0], v=[0.0]).value
+    0.5
     """
 
     value: float  # the measure of the mixture: an upper bound at its mean

@@ -67,7 +67,7 @@ def rate_figure(rate: Mapping[str, Any]) -> Any:
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("horizon T", fontsize=9)
     panels[0].legend(frameon=False, fontsize=7)
-    panels[1].text(0.02, 0.02, "solid: Theorem 2, dashed: tight, dotted: held out", transform=panels[1].transAxes,
+    panels[1].text(0.02, 0.45, "solid: Theorem 2, dashed: tight, dotted: held out", transform=panels[1].transAxes,
                    fontsize=7)  # fmt: skip
     return figure
 
@@ -92,12 +92,15 @@ def _panels(count: int) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 3.4))
-    left = 0.075 if count == 2 else 0.32
+    left = 0.095 if count == 2 else 0.32
     panels = figure.subplots(
-        1, count, squeeze=False, gridspec_kw={"left": left, "right": 0.975, "bottom": 0.145, "top": 0.91}
+        1,
+        count,
+        squeeze=False,
+        gridspec_kw={"left": left, "right": 0.975, "bottom": 0.145, "top": 0.91, "wspace": 0.28},
     )[0]
     for panel in panels:
-        panel.tick_params(labelsize=8)
+        panel.tick_params(which="both", labelsize=8)
         panel.grid(alpha=0.25, linewidth=0.5)
         panel.spines[["top", "right"]].set_visible(False)
     return figure, panels

@@ -97,8 +97,9 @@ METHODS = MappingProxyType(
             NonsmoothMethod("shifting", "K-shifting (2023)", _shifting),
             NonsmoothMethod("scaling", "random scaling (2024)", _random_scaling),
             NonsmoothMethod("clipped", "clipped Adam (2024)", _clipped),
-            # the baselines have no theorem here: the rate, momentum and output of Algorithm 2
-            NonsmoothMethod("sgd", "SGD", lambda c, d, k: Played(SGD(k * c.eta / c.L), paper_output(c))),
+            # No theorem here: SGD has the step of Algorithm 2 near a stationary point, where z = b m / rho; normalised
+            # SGD has its longest step and its momentum; both have its output.
+            NonsmoothMethod("sgd", "SGD", lambda c, d, k: Played(SGD(k * c.eta / c.rho), paper_output(c))),
             NonsmoothMethod(
                 "normalised",
                 "normalised SGD, momentum",

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stationarity import Witness, best_mixture, measure, mix, point
+from ..noise import uniforms
 from ..objectives.nonsmooth import nonsmooth_objective
 from ..record import Floats, Record, moments
-from .draws import uniforms
 from .methods import ALGORITHM2, Played, method
 from .observer import Observer
 

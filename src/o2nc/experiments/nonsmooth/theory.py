@@ -7,10 +7,10 @@ import numpy as np
 from ... import certificates
 from ...constants import Nonsmooth
 from ...stationarity import Witness, best_mixture, lower_bound
+from ..noise import uniforms
 from ..objectives.nonsmooth_base import NonsmoothObjective
 from ..record import Floats, Record
 from ..statistics import mean
-from .draws import uniforms
 from .output import paper_output
 
 DRAWS = 4000  # of tau, for its law

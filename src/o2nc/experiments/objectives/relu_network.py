@@ -25,9 +25,10 @@ class ReluNetwork(Minibatch):
       v_j=\pm\frac1{\sqrt8}\text{ fixed},\quad\mathrm{ramp}(u)=\min\bigl(1,\max(0,\tfrac{1-u}2)\bigr).$$
 
     The first layer with its biases is trained; with both layers free no L would exist, since the gradient in one grows
-    with the other. $M=1$. The gradient in $w_j$ is $v_j\frac1n\sum_iw_ia_i$ with $|w_i|\le\kappa=\frac12$, of norm at
-    most $|v_j|\,\kappa\|A\|_{op}/\sqrt n$; the squares add up over j to $\|v\|^2=1$ times the square of
-    $L=\kappa\|A\|_{op}/\sqrt n$. In the same way $\|\nabla\ell_i\|\le\kappa\|a_i\|$, so sigma is that of `Minibatch`.
+    with the other. $M=1$. The gradient in $w_j$ is $v_j\frac1n\sum_i\theta_{ij}a_i$ with
+    $|\theta_{ij}|\le\kappa=\frac12$, of norm at most $|v_j|\,\kappa\|A\|_{op}/\sqrt n$; the squares add up over j to
+    $\|v\|^2=1$ times the square of $L=\kappa\|A\|_{op}/\sqrt n$. In the same way $\|\nabla\ell_i\|\le\kappa\|a_i\|$, so
+    sigma is that of `Minibatch`.
 
     Reference: not in the paper; the data are those of Aeberhard and Forina, Wine (1991).
 
