@@ -119,10 +119,16 @@ def symmetric(A: Array) -> Array:
     return 0.5 * (A + namespace(A).matrix_transpose(A))
 
 
+def eigh(A: Array) -> tuple[Array, Array]:
+    """The eigenvalues and eigenvectors of the symmetric part of ``A``."""
+    w, V = namespace(A).linalg.eigh(symmetric(A))
+    return w, V
+
+
 def spectral_map(function: Callable[[Array], Array], A: Array) -> Array:
     """V f(w) V^T of the symmetric part of ``A`` = V w V^T, for ``f`` on the eigenvalues of shape (..., d)."""
     xp = namespace(A)
-    w, V = xp.linalg.eigh(symmetric(A))
+    w, V = eigh(A)
     return xp.matmul(V * function(w)[..., None, :], xp.matrix_transpose(V))
 
 
@@ -173,11 +179,12 @@ def repeat(function: Callable[[Any], Any], rounds: int, value: Any) -> Any:
 
 
 def to_numpy(v: Array) -> Any:
-    """A NumPy copy of ``v`` on the CPU."""
+    """A NumPy copy of ``v`` on the CPU; of a bfloat16 tensor, which NumPy does not know, in float32."""
     import numpy as np
 
     if array_api_compat.is_torch_array(v):
-        v = v.detach().cpu().numpy()
+        v = v.detach().cpu()
+        v = (v.float() if str(v.dtype) == "torch.bfloat16" else v).numpy()
     return np.array(v)
 
 
@@ -187,12 +194,13 @@ def copy(v: Array) -> Array:
 
 
 def from_numpy(values: Any, v: Array) -> Array:
-    """A copy of the NumPy array ``values`` in the library, dtype and device of ``v``."""
+    """The NumPy array ``values`` in library, dtype and device of ``v``, which may be traced; not to be written to."""
     if array_api_compat.is_jax_array(v):
         import jax
 
-        return jax.device_put(values.astype(v.dtype), v.device)  # jnp.asarray with a device costs 20 times as much
-    return namespace(v).asarray(values, dtype=v.dtype, device=array_api_compat.device(v), copy=True)
+        values = values.astype(v.dtype)  # jnp.asarray with a device costs 20 times as much as device_put
+        return jax.numpy.asarray(values) if is_traced(v) else jax.device_put(values, device(v))
+    return namespace(v).asarray(values, dtype=v.dtype, device=device(v))
 
 
 def device(v: Array) -> Any:

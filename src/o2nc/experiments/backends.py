@@ -62,10 +62,7 @@ def array(values: NDArray[Any], like: Array) -> Array:
     >>> array(np.ones((2, 3), dtype=np.int8), np.zeros(1)).dtype
     dtype('float64')
     """
-    if isinstance(like, np.ndarray):
-        return values.astype(like.dtype)
-    xp = _xp.namespace(like)
-    return xp.astype(xp.asarray(values), like.dtype)
+    return _xp.from_numpy(values, like)
 
 
 def loop(round: Round, like: Array) -> Round:

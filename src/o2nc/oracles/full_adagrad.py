@@ -10,7 +10,7 @@ from ..constants import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet
-from ..sets.base import Coordinates
+from ..sets.base import Coordinates, first_set
 from ..vectors import Blocks, Vector
 from . import base
 
@@ -68,7 +68,7 @@ class FullAdaGrad:
         if isinstance(x, Blocks):
             raise TypeError("`FullAdaGrad` keeps one matrix for all coordinates and acts on one array; got Blocks.")
         u = base.start("FullAdaGrad", self.set, x)
-        g = base.flat(base.first_set(self.set, x), u)
+        g = base.flat(first_set(self.set, x), u)
         return FullAdaGradState(u=u, V=_xp.zeros((*g.shape, g.shape[-1]), g), t=_xp.first_round(x))
 
     def play(self, state: FullAdaGradState, m: Vector) -> Operator:
@@ -92,7 +92,7 @@ class FullAdaGrad:
             return math.inf
         if self.set.diameter(x) == 0:
             return 0.0
-        D, eta, S = self.set.diameter(x), self._factor(x), base.first_set(self.set, x)
+        D, eta, S = self.set.diameter(x), self._factor(x), first_set(self.set, x)
         k = base.flat(S, S.start(x)).shape[-1]
         return (D**2 / (2 * eta) + eta) * (math.sqrt(k) + RIDGE * k) * self.set.gradient_factor(x) * math.sqrt(energy)
 
@@ -103,7 +103,7 @@ class FullAdaGrad:
 def metric(V: Array) -> tuple[Array, Array]:
     """The eigenvalues and eigenvectors of V^{1/2} + RIDGE sqrt(tr V) I; ones while V = 0."""
     xp = _xp.namespace(V)
-    w, Q = xp.linalg.eigh(_xp.symmetric(V))
+    w, Q = _xp.eigh(V)
     rounding = V.shape[-1] * _xp.machine_eps(V) * xp.max(w, axis=-1, keepdims=True)
     w = xp.clip(w - rounding, min=0.0)  # the root of an eigenvalue that is 0 but for rounding would be 1e-8, not 0
     w = xp.sqrt(w) + RIDGE * xp.sqrt(xp.sum(w, axis=-1, keepdims=True))

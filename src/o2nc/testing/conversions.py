@@ -11,6 +11,8 @@ from ..conversions.base import Conversion
 from ..states import pack, unpack
 from ..vectors import Vector, join, split
 from .trials import (
+    LARGE,
+    ROUNDS,
     Frame,
     Numbers,
     attempt,
@@ -27,10 +29,8 @@ from .trials import (
     state_distance,
 )
 
-ROUNDS = 3  # of every comparison of two runs; the first one of Algorithm 1 only fills the tracker
 BATCH = 3
 SHIFT = 1000.0
-LARGE = 3.0  # how much larger the samples before a checkpoint are, so that what is not stored is missed after it
 
 Update = Callable[[Any, Any, Any, Any], tuple[Any, Any]]  # s, state, x, r -> displacement, state
 
@@ -92,7 +92,7 @@ def check_conversion(
     if not frame.is_blocks:
         _check_batch(subject, frame, compiled)
     if shapes is not None:
-        _check_blocks(subject, Subject(blocks or conversion, with_r), frame, shapes)
+        _check_blocks(subject, Subject(blocks or conversion, with_r), frame, shapes, compiled)
 
 
 class Subject(NamedTuple):
@@ -210,7 +210,7 @@ def _check_batch(subject: Subject, frame: Frame, update: Update) -> None:
     starts, (ss, rs) = many.draw(1, seed=6)[0], _samples(many, 5)
     x = many.vector(starts)
     first = attempt(subject.name, rule, lambda: subject.init(x))
-    together, _, state = attempt(subject.name, rule, lambda: _run(subject.update, many, first, x, ss, rs))
+    together, _, state = attempt(subject.name, rule, lambda: _run(update, many, first, x, ss, rs))
     check_same_form(f"{method(subject.conversion, 'update')} on a batch", first, state)
     for row in range(BATCH):
         y = one.vector(starts[row])
@@ -221,15 +221,16 @@ def _check_batch(subject: Subject, frame: Frame, update: Update) -> None:
         check_rows(subject.name, BATCH, row, state, end, frame)
 
 
-def _check_blocks(subject: Subject, on_blocks: Subject, frame: Frame, shapes: Any) -> None:
+def _check_blocks(subject: Subject, on_blocks: Subject, frame: Frame, shapes: Any, update: Update) -> None:
     one, rule = frame.rows(), "must give the same numbers on Blocks as on the array"
     x = one.x
     y = split(x, shapes)
     state, blocks = subject.init(x), attempt(subject.name, rule, lambda: on_blocks.init(y))
+    cut_update = _xp.compiled(on_blocks.update, frame.leaf)
     for sample, uniform in zip(*_samples(one, 7), strict=True):
         s, r = one.vector(sample), one.scalar(uniform)
-        dx, state = subject.update(s, state, x, r)
-        dy, blocks = attempt(subject.name, rule, lambda: on_blocks.update(split(s, shapes), blocks, y, r))  # noqa: B023
+        dx, state = update(s, state, x, r)
+        dy, blocks = attempt(subject.name, rule, lambda: cut_update(split(s, shapes), blocks, y, r))  # noqa: B023
         gap = distance(join(dy, shapes), dx)
         if not gap <= frame.tolerance:
             fail(subject.name, f"{rule}; the displacement differs by {gap:.2g}.")

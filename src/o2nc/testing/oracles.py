@@ -14,6 +14,8 @@ from ..vectors import Vector, join, split
 from .adversaries import Player, check_regret
 from .operators import check_map
 from .trials import (
+    LARGE,
+    ROUNDS,
     Frame,
     Numbers,
     attempt,
@@ -29,9 +31,6 @@ from .trials import (
     method,
     state_distance,
 )
-
-ROUNDS = 3  # of every comparison of two runs
-LARGE = 3.0  # how much larger the samples before a checkpoint are, so that what is not stored is missed after it
 
 
 def check_oracle(
@@ -97,7 +96,7 @@ def check_oracle(
     if not frame.is_blocks:
         _check_batch(player, frame)
     if shapes is not None:
-        _check_blocks(oracle, oracle if blocks is None else blocks, frame, shapes)
+        _check_blocks(player, Player(oracle if blocks is None else blocks, frame), frame, shapes)
     if not regret:
         return
     stated = hasattr(oracle, "regret_bound") and math.isfinite(oracle.regret_bound(frame.rows().x, 1.0))
@@ -116,9 +115,8 @@ def _run(player: Player, frame: Frame, state: Any, ms: Numbers, ss: Numbers) -> 
     """What was played, U m of each round, and the state after the last one."""
     played = []
     for values, sample in zip(ms, ss, strict=True):
-        m = frame.vector(values)
-        played.append(player.act(state, m))
-        state = player.learn(state, frame.vector(sample), m)
+        Um, state = player.both(state, frame.vector(sample), frame.vector(values))
+        played.append(Um)
     return played, state
 
 
@@ -184,7 +182,7 @@ def _check_batch(player: Player, frame: Frame) -> None:
     one, many = frame.rows(), frame.rows(batch)
     ms, ss = _samples(many, seed=4)
     first = attempt(oracle, rule, lambda: oracle.init(many.x))
-    played, state = attempt(oracle, rule, lambda: _run(Player(oracle), many, first, ms, ss))
+    played, state = attempt(oracle, rule, lambda: _run(player, many, first, ms, ss))
     check_same_form(f"{method(oracle, 'learn')} on a batch", first, state)
     for row in range(batch):
         end = oracle.init(one.x)
@@ -196,17 +194,15 @@ def _check_batch(player: Player, frame: Frame) -> None:
         check_rows(oracle, batch, row, state, end, frame)
 
 
-def _check_blocks(oracle: Oracle, on_blocks: Oracle, frame: Frame, shapes: Any) -> None:
-    one, rule = frame.rows(), "must give the same numbers on Blocks as on the array"
+def _check_blocks(player: Player, on_blocks: Player, frame: Frame, shapes: Any) -> None:
+    oracle, one, rule = player.oracle, frame.rows(), "must give the same numbers on Blocks as on the array"
     ms, ss = _samples(one, seed=5)
-    whole, cut = Player(oracle), Player(on_blocks)
     state = oracle.init(one.x)
-    blocks = attempt(oracle, rule, lambda: on_blocks.init(split(one.x, shapes)))
+    blocks = attempt(oracle, rule, lambda: on_blocks.oracle.init(split(one.x, shapes)))
     for values, sample in zip(ms, ss, strict=True):
         m, s = one.vector(values), one.vector(sample)
-        cut_m, cut_s = split(m, shapes), split(s, shapes)
-        played = attempt(oracle, rule, lambda: join(cut.act(blocks, cut_m), shapes))  # noqa: B023
-        gap = distance(played, whole.act(state, m))
+        Um, state = player.both(state, s, m)
+        cut, blocks = attempt(oracle, rule, lambda: on_blocks.both(blocks, split(s, shapes), split(m, shapes)))  # noqa: B023
+        gap = distance(attempt(oracle, rule, lambda: join(cut, shapes)), Um)  # noqa: B023
         if not gap <= frame.tolerance:
             fail(oracle, f"{rule}; what it plays differs by {gap:.2g}.")
-        state, blocks = whole.learn(state, s, m), attempt(oracle, rule, lambda: cut.learn(blocks, cut_s, cut_m))  # noqa: B023

@@ -13,6 +13,9 @@ from ..vectors import Blocks, Vector, apply, check_vector, leaf
 Numbers = np.ndarray  # float64, the coordinates of a vector on the last axis
 T = TypeVar("T")
 
+ROUNDS = 3  # of every comparison of two runs; the first one of Algorithm 1 only fills the tracker
+LARGE = 3.0  # how much larger the samples before a checkpoint are, so that what is not stored is missed after it
+
 
 def fail(subject: Any, sentence: str) -> NoReturn:
     """Raise the failure of an object, or of a method that is named by a string, in one sentence."""
@@ -48,14 +51,14 @@ class Frame:
     def vector(self, values: Numbers) -> Vector:
         """The vector with these coordinates."""
         if not self.is_blocks:
-            return _xp.from_numpy(values, self.leaf)
+            return self.scalar(values)
         parts = np.split(values, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1)
         pairs = zip(parts, self.x.arrays, strict=True)
-        return Blocks(tuple(_xp.from_numpy(part.reshape(a.shape), a) for part, a in pairs))
+        return Blocks(tuple(_xp.from_numpy(np.array(part.reshape(a.shape)), a) for part, a in pairs))
 
     def scalar(self, values: Numbers) -> Any:
         """The scalar, of shape (..., 1), with this value."""
-        return _xp.from_numpy(values, self.leaf)
+        return _xp.from_numpy(np.array(values), self.leaf)  # a copy, since a broken class may write into it
 
     def numbers(self, v: Vector) -> Numbers:
         """The coordinates of a vector."""
