@@ -3,8 +3,8 @@
 One step, for the gradients s of the tensors at the point where the last step has ended:
 
 1. Charge. To first order, expert k had promised the decrease p_k = sum of lr <m^, d_k> over the tensors that it moved,
-   with the tracker of that step. The new gradient finds that g_k = sum of lr <s, d_k> of it was kept, at most p_k and at
-   least -p_k. What was kept counts, and what was not costs half of itself on top:
+   with the tracker of that step. The new gradient finds that g_k = sum of lr <s, d_k> of it was kept, at most p_k and
+   at least -p_k. What was kept counts, and what was not costs half of itself on top:
    l_k = -(g_k - (p_k - g_k) / 2) / max_j p_j; if nobody promised anything, 0.
 2. Learn. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)).
 3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and with one number a tensor q <- b2 q + (1 - b2) mean(s^2)

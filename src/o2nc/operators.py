@@ -377,7 +377,7 @@ QUINTIC = (3.4445, -4.7750, 2.0315)  # moves singular values in (0, 1] to about 
 
 
 def newton_schulz(A: Array, steps: int = 5) -> Array:
-    r"""An approximate polar factor by Muon's quintic iteration, in float32 whatever the dtype of A; no SVD.
+    r"""An approximate polar factor by Muon's quintic iteration, in float32 or wider; no SVD.
 
     $$X_0=A/\|A\|_F,\qquad X_{i+1}=3.4445\,X_i-4.775\,X_iX_i^\top X_i+2.0315\,(X_iX_i^\top)^2X_i.$$
 
@@ -398,9 +398,8 @@ def newton_schulz(A: Array, steps: int = 5) -> Array:
     _check_matrix("A", A, "(..., p, q)")
     xp, (a, b, c) = _xp.namespace(A), QUINTIC
     peak = xp.max(xp.abs(A), axis=(-2, -1), keepdims=True)
-    X = xp.astype(
-        A / xp.where(peak > 0, peak, xp.ones_like(peak)), xp.float32
-    )  # its squares neither over- nor underflow
+    dtype = xp.result_type(A.dtype, xp.float32)  # bfloat16 is slow where there are no units for it
+    X = xp.astype(A / xp.where(peak > 0, peak, xp.ones_like(peak)), dtype)  # its squares neither over- nor underflow
     X = X / xp.sqrt(_xp.at_least(xp.sum(X * X, axis=(-2, -1), keepdims=True), 1.0))
     tall = A.shape[-2] > A.shape[-1]
     X = xp.matrix_transpose(X) if tall else X  # the Gram matrix of the shorter side

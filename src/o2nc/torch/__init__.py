@@ -10,5 +10,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from .converted import Converted
+from .experts import Adam, Function, Mask, Momentum, Polar, Sign
+from .hedged import Hedged
 
-__all__ = ["Converted"]
+__all__ = ["Adam", "Converted", "Function", "Hedged", "Mask", "Momentum", "Polar", "Sign"]

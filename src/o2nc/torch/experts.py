@@ -1,0 +1,238 @@
+r"""Experts: the directions that `Hedged` weighs.
+
+An expert is either elementwise, computed from the state wherever it is needed, entry by entry, or whole: computed once
+a step from a whole tensor, and kept until the next gradient has judged it.
+
+All see the tracker, as $\hat m$, without the weight of its zero start, or as $u=\hat m\,\hat e/\hat q$ with the
+averages $\hat e$ of $|s|$ and $\hat q$ of $s^2$ over the tensor and its past: the tracker at the length at which it
+promises, to first order, what the sign of a constant gradient would.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+
+from ..operators import newton_schulz
+
+Tensor = torch.Tensor
+
+
+class View(NamedTuple):
+    """What an elementwise expert sees of one or more tensors: flat, and any piece of them."""
+
+    m: Tensor  # the tracker
+    v: Any  # the average squared gradient, where an expert needs it
+    mask: Any  # the factors of `Mask`
+    hat: Any  # the factor of m in m^
+    root: Any  # the factor of sqrt(v) in sqrt(v^)
+    u: Any  # the factor of m in u
+    eps: float
+    kept: Mapping[str, Tensor]  # the directions of whole experts
+
+
+@dataclass(frozen=True)
+class Momentum:
+    r"""The tracker itself: $d=u=\hat m\,\hat e/\hat q$.
+
+    Reference: Polyak (1964).
+
+    >>> view = View(torch.tensor([3.0, 4.0]), None, None, 1.0, 1.0, 0.5, 0.0, {})
+    >>> Momentum().direction(view)
+    tensor([1.5000, 2.0000])
+    """
+
+    name: ClassVar[str] = "momentum"
+    keeps: ClassVar[tuple[str, ...]] = ()
+
+    def direction(self, view: View) -> Tensor:
+        """u."""
+        return view.m * view.u
+
+
+@dataclass(frozen=True)
+class Adam:
+    r"""Adam's direction $d=\hat m/(\sqrt{\hat v}+\epsilon)$.
+
+    Alone, with decoupled weight decay, it is AdamW.
+
+    Reference: Kingma and Ba (2015); Loshchilov and Hutter (2019).
+
+    >>> view = View(torch.tensor([3.0, 4.0]), torch.tensor([9.0, 4.0]), None, 1.0, 1.0, 0.5, 0.0, {})
+    >>> Adam().direction(view)
+    tensor([1., 2.])
+    """
+
+    name: ClassVar[str] = "adam"
+    keeps: ClassVar[tuple[str, ...]] = ("v",)
+
+    def direction(self, view: View) -> Tensor:
+        """m^ / (sqrt(v^) + eps)."""
+        return view.m * view.hat / (view.v.sqrt() * view.root + view.eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """The tracker on a part of the coordinates: $d=u$ times a mask.
+
+    Args:
+        mask: a dict from parameters to factors in [0, 1], in their shapes, or a function from a parameter to
+            its factors, or to None. A parameter without factors is not masked.
+
+    Reference: the projectors of the paper's numerical section.
+
+    >>> p = torch.zeros(2)
+    >>> Mask({p: torch.tensor([True, False])}).factors(p)
+    tensor([ True, False])
+    """
+
+    mask: Mapping[Tensor, Tensor] | Callable[[Tensor], Tensor | None]
+    name: ClassVar[str] = "mask"
+    keeps: ClassVar[tuple[str, ...]] = ("mask",)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mask, Mapping) and not callable(self.mask):
+            raise TypeError(f"`Mask(mask=...)` must be a dict or a function of a parameter; got {self.mask!r}.")
+
+    def factors(self, p: Tensor) -> Tensor:
+        """The mask of a parameter."""
+        factors = self.mask.get(p) if isinstance(self.mask, Mapping) else self.mask(p)
+        if factors is None:
+            return torch.ones_like(p, dtype=torch.bool)
+        if not isinstance(factors, Tensor) or factors.shape != p.shape:
+            got = tuple(factors.shape) if isinstance(factors, Tensor) else repr(factors)
+            raise ValueError(f"`Mask(mask=...)` must have the shape of its parameter, {tuple(p.shape)}; got {got}.")
+        if bool((factors < 0).any()) or bool((factors > 1).any()):
+            raise ValueError("`Mask(mask=...)` must have factors in [0, 1].")
+        return factors.detach().to(p.device)
+
+    def direction(self, view: View) -> Tensor:
+        """u times the mask."""
+        return view.m * view.u * view.mask
+
+
+@dataclass(frozen=True)
+class Polar:
+    r"""Muon's direction: the polar factor of the tracker as a matrix, at a root mean square of 0.2, about that of Adam.
+
+    A tensor with more than two axes is the matrix (first axis, all others). Where a matrix makes no sense, for scalars,
+    vectors and groups with ``matrices=False`` (embeddings), it takes the direction of `Adam`.
+
+    Args:
+        steps: of Newton and Schulz.
+
+    Reference: Jordan et al. (2024); the length is that of Liu et al. (2025).
+
+    >>> Polar().whole(torch.tensor([[4.0, 0.0], [0.0, -1.0]])).round(decimals=1)
+    tensor([[ 0.3000,  0.0000],
+            [ 0.0000, -0.3000]])
+    """
+
+    steps: int = 5
+    name: ClassVar[str] = "polar"
+    keeps: ClassVar[tuple[str, ...]] = ("d.polar",)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
+            raise ValueError(f"`Polar(steps=...)` must be a whole number of at least 1; got {self.steps!r}.")
+
+    def whole(self, u: Tensor) -> Tensor:
+        """polar(u) at its length."""
+        return at_length(newton_schulz(u.flatten(1), self.steps).view_as(u))
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The sign of the tracker, at a root mean square of 0.2.
+
+    Reference: Bernstein et al. (2018); with momentum it is close to Lion, Chen et al. (2023).
+
+    >>> Sign().whole(torch.tensor([3.0, -4.0]))
+    tensor([ 0.2000, -0.2000])
+    """
+
+    name: ClassVar[str] = "sign"
+    keeps: ClassVar[tuple[str, ...]] = ("d.sign",)
+
+    def whole(self, u: Tensor) -> Tensor:
+        """sign(u) at its length."""
+        return at_length(u.sign())
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """Any function of the tracker: $d=f(u)$, for each tensor.
+
+    Args:
+        function: from u to a direction of its shape. What it returns is played as it is; to move as far as the
+            other experts do, it should be about as long as u.
+
+    Reference: none; for your own ideas.
+
+    >>> Function(torch.tanh).whole(torch.tensor([0.0])), Function(torch.tanh).name
+    (tensor([0.]), 'tanh')
+    """
+
+    function: Callable[[Tensor], Tensor]
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def keeps(self) -> tuple[str, ...]:
+        """Its last direction."""
+        return (f"d.{self.name}",)
+
+    def whole(self, u: Tensor) -> Tensor:
+        """f(u)."""
+        d = self.function(u)
+        if not isinstance(d, Tensor) or d.shape != u.shape:
+            got = f"shape {tuple(d.shape)}" if isinstance(d, Tensor) else repr(d)
+            raise ValueError(f"The expert {self.name!r} must return a tensor in the shape {tuple(u.shape)}; got {got}.")
+        return d
+
+
+Expert = Momentum | Adam | Mask | Polar | Sign | Function
+NAMED: dict[str, Expert] = {expert.name: expert for expert in (Momentum(), Adam(), Polar(), Sign())}
+
+
+LENGTH = 0.2  # the root mean square of `Polar` and `Sign`
+
+
+def at_length(d: Tensor) -> Tensor:
+    """``d`` at a root mean square of 0.2; 0 stays 0."""
+    square = d.square().mean()
+    return d * (LENGTH / torch.where(square > 0, square, 1).sqrt())
+
+
+def is_whole(expert: Expert) -> bool:
+    """Whether an expert is computed on whole tensors and kept."""
+    return isinstance(expert, (Polar, Sign, Function))
+
+
+def check_experts(experts: Any) -> tuple[Expert, ...]:
+    """The experts that are meant by names, objects and functions; raise unless each is one, and there once."""
+    if isinstance(experts, str) or not isinstance(experts, (tuple, list)) or not experts:
+        raise ValueError(f"`experts` must be a tuple of at least one expert; got {experts!r}.")
+    found = tuple(_expert(expert) for expert in experts)
+    names = [expert.name for expert in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"`experts` must have different names; got {names}.")
+    return found
+
+
+def _expert(expert: Any) -> Expert:
+    if isinstance(expert, str):
+        if expert not in NAMED:
+            raise ValueError(f"`experts` must be among {sorted(NAMED)}, objects or functions; got {expert!r}.")
+        return NAMED[expert]
+    if isinstance(expert, Expert):
+        return expert
+    if isinstance(expert, type) or not callable(expert):
+        raise TypeError(
+            f"`experts` must be names, objects of `o2nc.torch` or functions of the tracker; got {expert!r}."
+        )
+    return Function(expert)

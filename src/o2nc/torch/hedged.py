@@ -1,0 +1,187 @@
+"""An optimizer that hedges between the directions of others."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..constants import check_number
+from .arguments import check_group
+from .books import Books
+from .experts import Expert, check_experts
+from .sweep import Sweep
+
+VERSION = 1  # of the layout of ``state_dict``
+SCOPES = ("shared", "group", "tensor")
+PATIENCE = 200  # steps after which a learner that has not moved is named
+
+
+class Hedged(torch.optim.Optimizer):
+    r"""Weighs the directions of other optimizers by how well they keep what they promise.
+
+    $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
+
+    $d_k$ the direction of expert k, a function of the tracker $m\leftarrow b_1m+(1-b_1)s$. The gradient at the end of
+    a step judges it: to first order expert k had promised the decrease $p_k=lr\langle\hat m,d_k\rangle$, of which
+    the new gradient finds $g_k=lr\langle s,d_k\rangle$ kept, $|g_k|\le p_k$. Its loss is
+    $\ell_k=-(g_k-\tfrac12(p_k-g_k))/\max_jp_j$, and $C\leftarrow\rho C+\ell$,
+    $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$. This is practical: it has no certificate.
+
+    State is kept per parameter, in float64 for those in float64 and else in float32; for a parameter that is narrower,
+    a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step.
+
+    Args:
+        params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,
+            ``weight_decay``, ``experts``, ``weights``, ``matrices`` and ``maximize``.
+        lr: the learning rate, that of AdamW; a number or a tensor with one entry.
+        experts: names among "momentum", "adam", "polar" and "sign"; `Momentum`, `Adam`, `Polar`, `Sign`, `Mask`; or
+            functions of the tracker, see `Function`.
+        betas: $b_1$ of the tracker and $b_2$ of the squared gradients.
+        eps: $\epsilon$ of Adam.
+        weight_decay: $\lambda$, decoupled.
+        weights: whether the experts have the same weights in all groups that have the same experts ("shared"), in each
+            "group", or in each "tensor".
+        matrices: whether "polar" takes tensors with two axes or more as matrices; if not, it is "adam" for them.
+        rho: the discount of the learner.
+        c: the factor of its rate.
+        maximize: whether the objective is maximised.
+        nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step. Either way
+            neither parameters nor state change.
+        foreach: whether small tensors are packed and large ones cut; None is True. The numbers are the same.
+        compile: whether the elementwise work is compiled, with ``torch.compile``.
+
+    Reference: `tests/reference_practical.py`, the rule in plain loops.
+
+    >>> x = torch.tensor([[2.0, -1.0]], requires_grad=True)
+    >>> opt = Hedged([x], lr=0.1)
+    >>> for _ in range(50):
+    ...     opt.zero_grad()
+    ...     (x**2).sum().backward()
+    ...     opt.step()
+    >>> bool(x.abs().max() < 0.3)
+    True
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | torch.Tensor = 1e-3,
+        experts: Any = ("momentum", "adam", "polar"),
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        weights: str = "shared",
+        matrices: bool = True,
+        rho: float = 0.99,
+        c: float = 10.0,
+        maximize: bool = False,
+        nonfinite: str = "raise",
+        foreach: bool | None = None,
+        compile: bool = False,
+    ):
+        if nonfinite not in ("raise", "skip"):
+            raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
+        self.nonfinite, self.foreach, self.compile = nonfinite, foreach is not False, compile
+        self._experts: list[tuple[Expert, ...]] = []
+        defaults = {
+            "lr": lr, "experts": experts, "betas": betas, "eps": eps, "weight_decay": weight_decay, "weights": weights,
+            "matrices": matrices, "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
+        }  # fmt: skip
+        params = [params] if isinstance(params, torch.Tensor) else list(params)
+        super().__init__(params or [{"params": []}], defaults)
+        if not any(group["params"] for group in self.param_groups):
+            raise ValueError("`params` must hold at least one parameter; got none.")
+
+    _books: Books | None = None
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters, at any time."""
+        if not isinstance(params := param_group["params"], set):  # which torch refuses
+            param_group["params"] = [params] if isinstance(params, torch.Tensor) else list(params)
+            check_hedged({**self.defaults, **param_group})
+        experts = check_experts(param_group.get("experts", self.defaults["experts"]))
+        super().add_param_group({**param_group, "experts": tuple(expert.name for expert in experts)})
+        self._experts.append(experts)
+        self._books = None
+
+    @property
+    def books(self) -> Books:
+        """The books, opened anew after parameters were added or a checkpoint was loaded."""
+        if self._books is None:
+            self._books = Books(self.param_groups, self._experts, self.state)
+        return self._books
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step with the gradients of the parameters; returns the loss of ``closure``, if there is one."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._step()
+        return loss
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def _step(self) -> None:
+        books = self.books
+        rows = tuple(row for row, p in enumerate(books.params) if p.grad is not None)
+        if not rows:
+            return
+        s: list[Any] = [None if p.grad is None else check_gradient(p.grad) for p in books.params]
+        squares, means = moments([s[row] for row in rows])
+        if not bool(squares.isfinite().all()):
+            if self.nonfinite == "raise":
+                raise ValueError(
+                    "Gradients must be finite, and their squares; they were not. Nothing was changed; "
+                    "`Hedged(nonfinite='skip')` leaves such steps out."
+                )
+            return
+        books.start(rows)
+        sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
+        sweep.judge()
+        sweep.count(squares, means)
+        sweep.move()
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("nonfinite", "foreach", "compile", "_experts")
+        return {**super().__getstate__(), **{name: getattr(self, name) for name in own}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._books = None
+
+
+def check_gradient(g: torch.Tensor) -> torch.Tensor:
+    """The gradient, its entries in order; raise unless it is dense and real."""
+    if g.layout != torch.strided:
+        raise TypeError(f"Gradients must be dense; got one with layout {g.layout}.")
+    return g.contiguous()
+
+
+def moments(gradients: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The means of s^2 and of |s| of each gradient, in float64 on the CPU.
+
+    >>> moments([torch.tensor([3.0, -4.0])])
+    (tensor([12.5000], dtype=torch.float64), tensor([3.5000], dtype=torch.float64))
+    """
+    sizes = torch.tensor([max(g.numel(), 1) for g in gradients], dtype=torch.float64)
+    wide = torch.float64 if gradients[0].dtype == torch.float64 else torch.float32
+    norms = (torch.stack(torch._foreach_norm(gradients, k, wide)).to("cpu", torch.float64) for k in (2, 1))
+    return next(norms) ** 2 / sizes, next(norms) / sizes
+
+
+def check_hedged(group: dict[str, Any]) -> None:
+    """Raise unless the options of a group are what they must be."""
+    check_group(group)
+    betas = group["betas"]
+    if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+        raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
+    for name, value in (("betas[0]", betas[0]), ("betas[1]", betas[1]), ("rho", group["rho"])):
+        check_number(name, value)
+        if value >= 1:
+            raise ValueError(f"`{name}` must be below 1; got {value}.")
+    for name in ("eps", "c"):
+        check_number(name, group[name], positive=name == "c")
+    if group["weights"] not in SCOPES:
+        raise ValueError(f"`weights` must be among {SCOPES}; got {group['weights']!r}.")

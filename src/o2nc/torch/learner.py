@@ -1,0 +1,86 @@
+"""The learners of `Hedged`: who weighs the experts of which parameters."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..operators import Identity
+from ..oracles.short_memory import ShortMemoryHedge, ShortMemoryState
+
+Tensor = torch.Tensor
+KEYS = ("C", "V", "regret")  # what a learner remembers, in the state of each of its parameters
+
+
+class Learner:
+    """The short-memory Hedge over K experts, once for each of some rows; it sees numbers only.
+
+    Its state lies in the state of the parameters, as views of one array: a row that many share is in each of them.
+
+    Args:
+        K: the number of experts.
+        rho: the discount.
+        c: the factor of the rate.
+        rows: for every parameter, its row.
+
+    Reference: `o2nc.oracles.ShortMemoryHedge`.
+
+    >>> learner = Learner(2, 0.9, 3.0, [0, 0])
+    >>> learner.observe(torch.tensor([[-1.0, 0.0]], dtype=torch.float64))
+    >>> learner.weights().round(decimals=2)
+    tensor([[0.9200, 0.0800]], dtype=torch.float64)
+    >>> learner.regret.round(decimals=2)
+    tensor([[ 0.5000, -0.5000]], dtype=torch.float64)
+    """
+
+    def __init__(self, K: int, rho: float, c: float, rows: Sequence[int]):
+        self.K = K
+        self.hedge = ShortMemoryHedge([Identity()] * K, rho=rho, c=c)
+        self.rows = rows
+        count = max(rows) + 1
+        self.C = torch.zeros(count, K, dtype=torch.float64)
+        self.V = torch.zeros(count, 1, dtype=torch.float64)
+        self.regret = torch.zeros(count, K, dtype=torch.float64)
+
+    def weights(self) -> Tensor:
+        """w, of shape (rows, K)."""
+        return self.hedge.weights(self._state())
+
+    def judge(self, kept: Tensor, promised: Tensor) -> None:
+        """Learn from what the experts kept of what they promised, each of shape (parameters, K)."""
+        sums = torch.zeros(2, *self.C.shape, dtype=torch.float64)
+        self.observe(losses(*sums.index_add_(1, torch.tensor(self.rows), torch.stack([kept, promised]))))
+
+    def observe(self, losses: Tensor) -> None:
+        """Learn from losses of shape (rows, K)."""
+        self.regret += (self.weights() * losses).sum(-1, keepdim=True) - losses
+        state = self.hedge.observe(self._state(), losses)
+        self.C.copy_(state.C)
+        self.V.copy_(state.V)
+
+    def enter(self, entry: dict[str, Any], k: int) -> None:
+        """Take what the state of the k-th parameter holds, if it holds something, and let it hold views from now on."""
+        for key in KEYS:
+            own = getattr(self, key)[self.rows[k]]
+            if key in entry:
+                own.copy_(entry[key])
+            entry[key] = own
+
+    def _state(self) -> ShortMemoryState:
+        return ShortMemoryState(C=self.C, V=self.V, t=self.V)
+
+
+def losses(kept: Tensor, promised: Tensor) -> Tensor:
+    r"""What experts are charged: $\ell_k=-\bigl(g_k-\tfrac12(p_k-g_k)\bigr)/\max_jp_j$, with $|g_k|\le|p_k|$.
+
+    To first order expert k had promised the decrease $p_k$, and the next gradient finds that $g_k$ of it was kept. What
+    was kept counts, and what was not costs half of itself on top.
+
+    Reference: none; the rule of `Hedged`.
+
+    >>> losses(torch.tensor([[1.0, 0.5]]), torch.tensor([[2.0, 0.5]]))
+    tensor([[-0.2500, -0.2500]])
+    """
+    kept = torch.maximum(torch.minimum(kept, promised.abs()), -promised.abs())
+    most = promised.amax(-1, keepdim=True)
+    return torch.where(most > 0, -(kept - (promised - kept) / 2) / torch.where(most > 0, most, 1), 0)
