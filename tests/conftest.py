@@ -1,9 +1,16 @@
 """The array libraries of the suite: one fixture over all of them."""
 
 import os
+from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Eager JAX compiles every primitive once a shape and process: thousands of small programs, none of which runs for long.
+# Each is compiled quickly, and once for all processes and for the next run.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import array_api_strict
 import jax

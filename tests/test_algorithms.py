@@ -12,6 +12,16 @@ from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConv
 from o2nc.operators import Dense, Diagonal, Identity, Projector
 from o2nc.oracles import Constant, Hedge
 
+
+@pytest.fixture(autouse=True, scope="module")
+def _optimised_compilation():
+    """As users compile: here the numbers are compared with the literal ones."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+
+
 D, ROUNDS, RUNS = 4, 15, 3
 RNG = np.random.default_rng(0)
 X1 = RNG.normal(size=(RUNS, D))
@@ -48,9 +58,14 @@ def reference_hedge(rate, prior):
     return reference.Hedge([A.tolist() for A in MATRICES], prior, RATES[rate][1](prior))
 
 
-def rounds(xp, conversion, x1, noise, state, r=None, dtype="float64"):
+def updating(xp, conversion):
+    """The update of a conversion, compiled once for all its runs."""
+    return xp.transform(lambda s, state, x, r: conversion.update(s, state, x, r=r))
+
+
+def rounds(xp, conversion, x1, noise, state, r=None, dtype="float64", update=None):
     """The trajectory of a conversion, its states, and samples at its own points."""
-    update = xp.transform(lambda s, state, x, r: conversion.update(s, state, x, r=r))
+    update = update or updating(xp, conversion)
     x, points = xp.array(x1, dtype), []
     for t in range(len(noise)):
         points.append(numpy_of(x))
@@ -65,7 +80,8 @@ def rounds(xp, conversion, x1, noise, state, r=None, dtype="float64"):
 def test_algorithm_1_with_hedge_is_the_literal_one(xp, rate, prior):
     oracle = Hedge(experts(xp), gamma=RATES[rate][0], prior=PRIORS[prior])
     conversion = SmoothConversion(oracle, SMOOTH)
-    batch, state = rounds(xp, conversion, X1, NOISE, conversion.init(xp.array(X1)))
+    update = updating(xp, conversion)
+    batch, state = rounds(xp, conversion, X1, NOISE, conversion.init(xp.array(X1)), update=update)
     assert state.clipped.shape == (RUNS, 1)
     assert float(numpy_of(state.clipped).sum()) > 0  # the projection is exercised
     for run in range(RUNS):
@@ -78,7 +94,8 @@ def test_algorithm_1_with_hedge_is_the_literal_one(xp, rate, prior):
         np.testing.assert_allclose(numpy_of(state.regret)[run, 0], regret, rtol=0, atol=1e-12)
         np.testing.assert_allclose(numpy_of(state.m)[run], m, rtol=0, atol=1e-12)
         np.testing.assert_allclose(numpy_of(oracle.weights(state.oracle))[run], literal.weights(), rtol=0, atol=1e-12)
-        single, end = rounds(xp, conversion, X1[run], NOISE[:, run], conversion.init(xp.array(X1[run])))
+        start = conversion.init(xp.array(X1[run]))
+        single, end = rounds(xp, conversion, X1[run], NOISE[:, run], start, update=update)
         np.testing.assert_allclose(single, x, rtol=0, atol=1e-12)
         np.testing.assert_allclose(numpy_of(end.regret), [regret], rtol=0, atol=1e-12)
 
@@ -126,7 +143,8 @@ def test_vmap_over_runs_is_a_batch():
     for t in range(ROUNDS):
         dx, states = update(3 * jax.numpy.sin(x) + NOISE[t], states, x, xp.array(R[t + 2]))
         x = x + dx
-    batch, end = rounds(xp, conversion, X1, NOISE, conversion.init(xp.array(X1), tau=xp.array(TAU, "int32")), R)
+    state = conversion.init(xp.array(X1), tau=xp.array(TAU, "int32"))
+    batch, end = rounds(xp, conversion, X1, NOISE, state, R)
     np.testing.assert_allclose(numpy_of(x), batch[-1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(numpy_of(states.output), numpy_of(end.output), rtol=0, atol=1e-12)
 

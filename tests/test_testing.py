@@ -67,15 +67,6 @@ SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
 NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=100)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _quick_compilation():
-    """Many small functions are compiled and none runs for long."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
-
 @pytest.fixture(params=LIBRARIES.values(), ids=LIBRARIES)
 def lib(request):
     return request.param
