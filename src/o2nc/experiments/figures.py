@@ -30,7 +30,7 @@ def objective_figure(name: str, methods: Mapping[str, Record]) -> Any:
 
     Reference: Numerical Experiments, the four figures.
     """
-    figure, panels = _panels()
+    figure, panels = canvas()
     titles = (f"$f_{name[1:]}(W_t)-f_{name[1:]}^\\star$", rf"$\|\nabla f_{name[1:]}(W_t)\|_2^2$")
     for panel, metric, title in zip(panels, ("gap", "instant"), titles, strict=True):
         for method in SHOWN:
@@ -49,7 +49,7 @@ def learner_figure(records: Mapping[str, Mapping[str, Record]], method: str = "h
 
     Reference: not in the paper; the controls of this library.
     """
-    figure, panels = _panels()
+    figure, panels = canvas()
     colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
     still = method == "hedge"
     prior, million = (PRIOR, 1e6) if still else (0.0, 1.0)
@@ -70,13 +70,18 @@ def learner_figure(records: Mapping[str, Mapping[str, Record]], method: str = "h
     return figure
 
 
-def _panels() -> tuple[Any, Any]:
+def canvas(count: int = 2, left: float = 0.075, between: float | None = None, words: str = "iteration t") -> Any:
+    """A figure and ``count`` empty panels side by side.
+
+    Reference: Numerical Experiments, the four figures.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
-    panels = figure.subplots(1, 2, gridspec_kw={"left": 0.075, "right": 0.975, "bottom": 0.145, "top": 0.91})
+    margins = {"left": left, "right": 0.975, "bottom": 0.145, "top": 0.91, "wspace": between}
+    panels = figure.subplots(1, count, squeeze=False, gridspec_kw=margins)[0]
     for panel in panels:
-        panel.set_xlabel("iteration t", fontsize=9)
+        panel.set_xlabel(words, fontsize=9)
         panel.tick_params(labelsize=8)
         panel.grid(alpha=0.25, linewidth=0.5)
         panel.spines[["top", "right"]].set_visible(False)

@@ -123,7 +123,7 @@ def _objective_chart(name: str, methods: Mapping[str, Record]) -> dict[str, Any]
             )  # fmt: skip
     others = [record.mean for method, record in methods.items() if method != "projector"]  # P alone may reach 0
     gap, instant = (min(float(mean[metric].min()) for mean in others) / 5 for metric in ("gap", "instant"))
-    return _layout(data, (f"{name}: gap", f"{name}: squared gradient"), (gap, instant))
+    return two_panels(data, (f"{name}: gap", f"{name}: squared gradient"), (gap, instant))
 
 
 def _learner_chart(records: Mapping[str, Mapping[str, Record]], method: str = "hedge") -> dict[str, Any]:
@@ -139,10 +139,13 @@ def _learner_chart(records: Mapping[str, Mapping[str, Record]], method: str = "h
                  "xaxis": f"x{axis}", "yaxis": f"y{axis}", "mode": "lines"}
             )  # fmt: skip
     words = "weight of P less 1/2, in millionths" if still else "weight of P"
-    return _layout(data, (f"{label}: {words}", f"{label}: regret against I"), None)
+    return two_panels(data, (f"{label}: {words}", f"{label}: regret against I"))
 
 
-def _layout(data: list[Any], titles: tuple[str, str], floors: tuple[float, float] | None) -> dict[str, Any]:
+def two_panels(
+    data: list[Any], titles: tuple[str, str], floors: tuple[float, float] | None = None, words: str = "iteration t"
+) -> dict[str, Any]:
+    """A chart for Plotly: lines on the axes x, y and x2, y2; logarithmic above ``floors``, if they are given."""
     layout: dict[str, Any] = {
         "margin": {"t": 40, "r": 10, "l": 60, "b": 80},
         "legend": {"orientation": "h", "y": -0.2},
@@ -150,8 +153,8 @@ def _layout(data: list[Any], titles: tuple[str, str], floors: tuple[float, float
             {"text": title, "x": x, "y": 1.1, "xref": "paper", "yref": "paper", "showarrow": False, "xanchor": "left"}
             for title, x in zip(titles, (0.0, 0.56), strict=True)
         ],
-        "xaxis": {"domain": [0, 0.46], "title": {"text": "iteration t"}},
-        "xaxis2": {"domain": [0.56, 1], "title": {"text": "iteration t"}, "anchor": "y2"},
+        "xaxis": {"domain": [0, 0.46], "title": {"text": words}},
+        "xaxis2": {"domain": [0.56, 1], "title": {"text": words}, "anchor": "y2"},
         "yaxis": {},
         "yaxis2": {"anchor": "x2"},
     }

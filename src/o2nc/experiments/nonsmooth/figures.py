@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..figures import canvas
 from ..record import Record
 from .methods import METHODS
 
@@ -27,7 +28,7 @@ def run_figure(name: str, methods: Mapping[str, Record]) -> Any:
 
     Reference: Algorithm 2.
     """
-    figure, panels = _panels(2)
+    figure, panels = canvas(left=0.095, between=0.28, words="round t")
     for panel, metric, title in zip(panels, ("measure", "value"), ("measure of the average", "objective"), strict=True):
         for method, record in methods.items():
             style = "--" if method in DASHED else "-"
@@ -36,7 +37,6 @@ def run_figure(name: str, methods: Mapping[str, Record]) -> Any:
                 record.checkpoints, line, style, color=COLOURS[method], label=METHODS[method].label, linewidth=1.2
             )
         panel.set_title(f"{name}: {title}", fontsize=10)
-        panel.set_xlabel("round t", fontsize=9)
     panels[0].set_yscale("log")
     panels[1].legend(frameon=False, fontsize=7)
     return figure
@@ -47,7 +47,7 @@ def rate_figure(rate: Mapping[str, Any]) -> Any:
 
     Reference: Theorem 2.
     """
-    figure, panels = _panels(2)
+    figure, panels = canvas(left=0.095, between=0.28, words="horizon T")
     for (name, found), colour in zip(rate.items(), list(COLOURS.values())[::-1], strict=False):
         T = np.asarray([row["T"] for row in found["rows"]])
         line = np.asarray([row["measure"] for row in found["rows"]])
@@ -65,7 +65,6 @@ def rate_figure(rate: Mapping[str, Any]) -> Any:
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.set_title(title, fontsize=10)
-        panel.set_xlabel("horizon T", fontsize=9)
     panels[0].legend(frameon=False, fontsize=7)
     panels[1].text(0.02, 0.45, "solid: Theorem 2, dashed: tight, dotted: held out", transform=panels[1].transAxes,
                    fontsize=7)  # fmt: skip
@@ -77,30 +76,11 @@ def ladder_figure(ladder: Mapping[str, Mapping[str, float]]) -> Any:
 
     Reference: Theorem 2.
     """
-    figure, (panel,) = _panels(1)
+    figure, (panel,) = canvas(1, left=0.32, words="bound on the measure")
     for (name, rungs), colour in zip(ladder.items(), list(COLOURS.values())[::-1], strict=False):
         panel.plot(list(rungs.values()), range(len(rungs)), "o-", color=colour, label=name, linewidth=1, markersize=4)
     panel.set_yticks(range(len(rungs)), list(rungs), fontsize=8)
     panel.invert_yaxis()
     panel.set_xscale("log")
-    panel.set_xlabel("bound on the measure", fontsize=9)
     panel.legend(frameon=False, fontsize=8)
     return figure
-
-
-def _panels(count: int) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 3.4))
-    left = 0.095 if count == 2 else 0.32
-    panels = figure.subplots(
-        1,
-        count,
-        squeeze=False,
-        gridspec_kw={"left": left, "right": 0.975, "bottom": 0.145, "top": 0.91, "wspace": 0.28},
-    )[0]
-    for panel in panels:
-        panel.tick_params(which="both", labelsize=8)
-        panel.grid(alpha=0.25, linewidth=0.5)
-        panel.spines[["top", "right"]].set_visible(False)
-    return figure, panels

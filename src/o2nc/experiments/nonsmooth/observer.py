@@ -45,13 +45,16 @@ class Observer:
         )
         self.sums = {name: np.zeros(R) for name in names}
         self.held_out = np.zeros((R, min(BLOCKS, c.T)))
-        self.e = np.zeros(R)
+        self.e, self.end = np.zeros(R), np.zeros((R, d))
         self.trackers = np.zeros((2, R, d))
 
-    def see(self, t: int, s: Floats, g: Floats, before: Any, after: Any, h: Floats, held_out: Floats) -> None:
-        """Round ``t``: sample, gradient, the states around the update, h_{t+1}, two samples that were held out."""
+    def see(
+        self, t: int, y: Floats, s: Floats, g: Floats, before: Any, after: Any, h: Floats, held_out: Floats
+    ) -> None:
+        """Round ``t``: point, sample, gradient, the states around the update, h_{t+1}, two held-out samples."""
         c, sums = self.c, self.sums
         weight = self.weight(t)
+        self.end = y + (1 - before.r) * before.delta  # x_{t+1}
         noise = np.vecdot(s - g, s - g)
         error = norms(after.m - h)
         self.e = c.b**2 * self.e + c.a**2 * noise

@@ -9,7 +9,7 @@ from ..engine import compute
 from ..figures import write_figure
 from ..markup import latex, markdown
 from ..record import Record, merge
-from ..report import POINTS, page
+from ..report import page, two_panels
 from ..reproduce import Progress
 from ..store import Store, StoreError, replacing
 from .figures import COLOURS, DASHED, ladder_figure, rate_figure, run_figure
@@ -99,25 +99,14 @@ def write(out: Path, records: Mapping[str, Mapping[str, Record]], found: dict[st
 def _chart(name: str, methods: Mapping[str, Record]) -> dict[str, Any]:
     data = []
     for method, record in methods.items():
-        every = max(1, len(record.checkpoints) // POINTS)
         for metric, axis in (("measure", ""), ("value", "2")):
             line = {"color": COLOURS[method], "dash": "dash" if method in DASHED else "solid", "width": 1.6}
-            values = [float(f"{value:.5g}") for value in record.mean[metric][::every]]
+            values = [float(f"{value:.5g}") for value in record.mean[metric]]
             data.append(
-                {"x": record.checkpoints[::every].tolist(), "y": values, "name": METHODS[method].label,
+                {"x": record.checkpoints.tolist(), "y": values, "name": METHODS[method].label,
                  "legendgroup": method, "line": line, "showlegend": not axis, "xaxis": f"x{axis}", "yaxis": f"y{axis}",
                  "mode": "lines"}
             )  # fmt: skip
-    layout = {
-        "margin": {"t": 40, "r": 10, "l": 60, "b": 80},
-        "legend": {"orientation": "h", "y": -0.2},
-        "annotations": [
-            {"text": text, "x": x, "y": 1.1, "xref": "paper", "yref": "paper", "showarrow": False, "xanchor": "left"}
-            for text, x in ((f"{name}: measure of the average", 0.0), (f"{name}: objective", 0.56))
-        ],
-        "xaxis": {"domain": [0, 0.46], "title": {"text": "round t"}},
-        "xaxis2": {"domain": [0.56, 1], "title": {"text": "round t"}, "anchor": "y2"},
-        "yaxis": {"type": "log"},
-        "yaxis2": {"anchor": "x2"},
-    }
-    return {"data": data, "layout": layout}
+    chart = two_panels(data, (f"{name}: measure of the average", f"{name}: objective"), words="round t")
+    chart["layout"]["yaxis"]["type"] = "log"
+    return chart
