@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import o2nc
+import o2nc.optax
 import o2nc.torch
 from o2nc import certificates, conversions, losses, operators, oracles, sets, stationarity, testing
 
@@ -18,7 +19,7 @@ PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md"
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (o2nc, certificates, conversions, oracles, sets, stationarity, testing, o2nc.torch)
+    for module in (o2nc, certificates, conversions, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
 } | {

@@ -22,6 +22,7 @@ CORE = [
     "conversions",
     "certificates",
 ]
+FRONT_ENDS = ("torch", "optax")
 BELOW_SETS = {"_xp", "constants", "vectors", "operators"}
 MAY_IMPORT = {
     "_xp": set(),
@@ -99,19 +100,21 @@ def test_imports_point_one_way(name):
     assert not wrong, f"{name} must import from {sorted(rooms)} only; it imports {sorted(wrong)}."
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if room(name) in ("experiments", "_minimize", "testing", "torch")])
+@pytest.mark.parametrize(
+    "name", [name for name in FILES if room(name) in ("experiments", "_minimize", "testing", *FRONT_ENDS)]
+)
 def test_nothing_imports_the_command_line(name):
     assert not {target for target in own(imports(FILES[name])) if room(target) in ("cli", "__main__")}
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if room(name) == "torch"])
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) in FRONT_ENDS])
 def test_a_front_end_sees_the_core_and_never_another(name):
-    others = {"experiments", "testing", "_minimize", "optax"}
+    others = {"experiments", "testing", "_minimize", *FRONT_ENDS} - {room(name)}
     assert not {target for target in own(imports(FILES[name])) if room(target) in others}
 
 
 def test_the_package_itself_imports_no_front_end_and_nothing_of_the_experiments():
-    above = ("experiments", "cli", "__main__", "torch")
+    above = ("experiments", "cli", "__main__", *FRONT_ENDS)
     assert not {target for target in own(imports(FILES["__init__"])) if room(target) in above}
 
 
@@ -170,17 +173,21 @@ print(*{m.split('.')[0] for m in sys.modules})
     assert not set(run(code)) & {"torch", "jax", "jaxlib", "array_api_strict", "scipy", "typer", "rich", "matplotlib"}
 
 
-def test_without_pytorch_the_front_end_says_what_to_install():
+@pytest.mark.parametrize(
+    ("package", "name", "front_end", "extra"),
+    [("torch", "PyTorch", "torch", "torch"), ("optax", "Optax", "optax", "jax"), ("jax", "JAX", "optax", "jax")],
+)
+def test_without_its_library_a_front_end_says_what_to_install(package, name, front_end, extra):
     """An entry None in sys.modules is how Python marks a module that cannot be imported."""
-    code = """
+    code = f"""
 import sys
-sys.modules["torch"] = None
+sys.modules["{package}"] = None
 import o2nc
 try:
-    import o2nc.torch
+    import o2nc.{front_end}
 except ModuleNotFoundError as error:
     print(error)
 """
     assert " ".join(run(code)) == (
-        "`o2nc.torch` needs PyTorch, which is not installed; `pip install 'o2nc[torch]'` brings it."
+        f"`o2nc.{front_end}` needs {name}, which is not installed; `pip install 'o2nc[{extra}]'` brings it."
     )

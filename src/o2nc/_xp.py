@@ -65,22 +65,22 @@ def like(values: Any, v: Array) -> Array:
     if type(values) is type(v) or is_array(values):
         namespace(values, v)
         return values if values.dtype == v.dtype else xp.astype(values, v.dtype)
-    return xp.asarray(values, dtype=v.dtype, device=array_api_compat.device(v))
+    return xp.asarray(values, dtype=v.dtype, device=device(v))
 
 
 def zeros(shape: tuple[int, ...], v: Array) -> Array:
     """Zeros of ``shape`` with dtype and device of ``v``."""
-    return namespace(v).zeros(shape, dtype=v.dtype, device=array_api_compat.device(v))
+    return namespace(v).zeros(shape, dtype=v.dtype, device=device(v))
 
 
 def eye(d: int, v: Array) -> Array:
     """The identity matrix of size ``d`` with dtype and device of ``v``."""
-    return namespace(v).eye(d, dtype=v.dtype, device=array_api_compat.device(v))
+    return namespace(v).eye(d, dtype=v.dtype, device=device(v))
 
 
 def first_round(v: Array) -> Array:
     """The round counter t = 1, an integer array of shape (1,) on the device of ``v``."""
-    return namespace(v).ones((1,), dtype=namespace(v).int32, device=array_api_compat.device(v))
+    return namespace(v).ones((1,), dtype=namespace(v).int32, device=device(v))
 
 
 def indicator(condition: Array, v: Array) -> Array:
@@ -90,7 +90,7 @@ def indicator(condition: Array, v: Array) -> Array:
 
 def integers(values: Any, t: Array) -> Array:
     """Python integers as an array with dtype and device of ``t``."""
-    return namespace(t).asarray(values, dtype=t.dtype, device=array_api_compat.device(t))
+    return namespace(t).asarray(values, dtype=t.dtype, device=device(t))
 
 
 def version(v: Array) -> dict[str, str]:
@@ -204,8 +204,17 @@ def from_numpy(values: Any, v: Array) -> Array:
 
 
 def device(v: Array) -> Any:
-    """Where the numbers of ``v`` are."""
-    return array_api_compat.device(v)
+    """Where the numbers of ``v`` are, for what goes with them; if ``v`` is sharded, every device of its mesh."""
+    found = array_api_compat.device(v)
+    if not array_api_compat.is_jax_array(v):
+        return found
+    import jax
+
+    if is_traced(v) or not getattr(v, "committed", True):
+        return None  # JAX places it, and may move it together with v
+    if isinstance(found, jax.sharding.NamedSharding):  # which fits the shape of v only
+        return jax.sharding.NamedSharding(found.mesh, jax.sharding.PartitionSpec())
+    return found
 
 
 def machine_eps(v: Array) -> float:

@@ -1,0 +1,33 @@
+"""Gradient transformations for JAX. Inside this package, ``import optax`` is Optax itself."""
+
+try:
+    import jax as _jax  # noqa: F401
+    import optax as _optax  # noqa: F401
+except ModuleNotFoundError as error:
+    missing = {"jax": "JAX", "optax": "Optax"}.get(error.name or "")
+    if missing is None:
+        raise
+    raise ModuleNotFoundError(
+        f"`o2nc.optax` needs {missing}, which is not installed; `pip install 'o2nc[jax]'` brings it.", name=error.name
+    ) from error
+
+from .cap import capped
+from .converted import ConvertState, convert
+from .expert import Expert, ExpertState
+from .hedged import HedgeState, hedge
+from .output import eval_params
+from .reports import Report, certificate, report
+
+__all__ = [
+    "ConvertState",
+    "Expert",
+    "ExpertState",
+    "HedgeState",
+    "Report",
+    "capped",
+    "certificate",
+    "convert",
+    "eval_params",
+    "hedge",
+    "report",
+]

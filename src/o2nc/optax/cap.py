@@ -1,0 +1,77 @@
+"""Hedging between optimizers inside Theorem 1."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import optax
+
+from ..constants import Smooth, brief
+from ..conversions import SegmentConversion
+from ..directions import RMS, Direction, Momentum, Polar, Sign
+from ..oracles import Adaptive, ShortMemoryHedge
+from .expert import Expert, is_transformation
+from .trees import Tree
+
+NAMED: dict[str, Callable[[], Direction]] = {"momentum": Momentum, "adam": RMS, "polar": Polar, "sign": Sign}
+
+
+def capped(
+    constants: Smooth,
+    experts: Sequence[str | Direction | optax.GradientTransformation] = ("momentum", "adam", "polar"),
+    *,
+    params: Tree = None,
+    r: float | None = 1.0,
+    kappa: float = 0.0,
+    learner: Callable[[Any], Any] = ShortMemoryHedge,
+) -> SegmentConversion:
+    r"""The certified relative of `hedge`: directions shortened to $\|m_t\|$, and the step of Theorem 1.
+
+    $$x_{t+1}=x_t-\eta\sum_kw_{t,k}d_{t,k},\qquad\|d_{t,k}\|\le\|m_t\|.$$
+
+    `convert` makes a transformation of it, and `certificate` reads the a-posteriori certificate. The default learner
+    forgets, so that no bound can be stated before the run; with `o2nc.oracles.AdaHedge` and "momentum" there is one.
+
+    Args:
+        constants: of the objective; they prescribe the step and the rate of the tracker.
+        experts: names ("momentum", "adam", "polar", "sign"), directions of `o2nc.directions`, or transformations
+            of Optax, which become an `Expert`.
+        params: a tree like the parameters, if a transformation knows its structure.
+        r: where on the step samples are taken: 1 at its end, 0 at its start, None uniformly.
+        kappa: of the descent loss, as in `o2nc.SmoothConversion`.
+        learner: makes the learner from a hull of K experts.
+
+    Returns:
+        An `o2nc.SegmentConversion`.
+
+    Reference: Theorem 1, for other points of the segment.
+
+    >>> import jax.numpy as jnp
+    >>> import optax
+    >>> from o2nc import Smooth
+    >>> from o2nc.optax import certificate, convert
+    >>> conversion = capped(Smooth(M=2.0, beta=1.0, sigma=0.0, T=20), ["momentum", optax.scale_by_adam()])
+    >>> tx, x = convert(conversion), jnp.asarray([1.0, 2.0])
+    >>> state = tx.init(x)
+    >>> for _ in range(20):
+    ...     updates, state = tx.update(jnp.sin(x), state, x)
+    ...     x = x + updates
+    >>> certificate(conversion, state).label
+    'plug-in'
+    """
+    if isinstance(experts, str) or not isinstance(experts, Sequence):
+        raise TypeError(f"`experts` must be a sequence; got {brief(experts)}.")
+    directions = [_direction(k, expert, params) for k, expert in enumerate(experts)]
+    return SegmentConversion(Adaptive(directions, learner), constants, r=r, kappa=kappa)
+
+
+def _direction(k: int, expert: Any, params: Tree) -> Direction:
+    if isinstance(expert, str) and expert in NAMED:
+        return NAMED[expert]()
+    if isinstance(expert, Direction):
+        return expert
+    if is_transformation(expert):
+        return Expert(expert, params)
+    raise ValueError(
+        f"`experts[{k}]` must be one of {', '.join(map(repr, NAMED))}, a direction, or a transformation of Optax; "
+        f"got {brief(expert)}."
+    )
