@@ -1,5 +1,6 @@
 """What parameters and their groups must be."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -7,6 +8,31 @@ import torch
 from ..constants import check_number
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+
+
+def listed(params: Any) -> list[Any]:
+    """Parameters, named parameters or groups as a list; raise unless they are an ordered collection.
+
+    >>> listed(p for p in [1, 2])
+    [1, 2]
+    >>> listed(torch.nn.Linear(1, 1))
+    Traceback (most recent call last):
+        ...
+    TypeError: `params` must be tensors, named tensors or groups, in order; got a Linear.
+    """
+    if isinstance(params, torch.Tensor):
+        return [params]
+    if isinstance(params, (str, set, dict)) or not isinstance(params, Iterable):
+        raise TypeError(f"`params` must be tensors, named tensors or groups, in order; got a {type(params).__name__}.")
+    return list(params)
+
+
+def listed_group(group: Any) -> dict[str, Any]:
+    """A group with its parameters as a list; raise unless it is a dict that has some."""
+    if not isinstance(group, dict) or "params" not in group:
+        got = sorted(map(str, group)) if isinstance(group, dict) else f"a {type(group).__name__}"
+        raise TypeError(f"A group must be a dict with the key 'params'; got {got}.")
+    return {**group, "params": listed(group["params"])}
 
 
 def check_group(group: dict[str, Any]) -> None:
@@ -18,9 +44,11 @@ def check_group(group: dict[str, Any]) -> None:
                 raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
             value = value.item()
         check_number(name, value)
-    tensors = [p[1] if isinstance(p, tuple) else p for p in group["params"]]
+    tensors = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in group["params"]]
     for p in tensors:
-        if isinstance(p, torch.Tensor) and p.dtype not in DTYPES:
+        if not isinstance(p, torch.Tensor):
+            raise TypeError(f"`params` must be tensors; got a {type(p).__name__} among them.")
+        if p.dtype not in DTYPES:
             raise TypeError(f"`params` must have one of the dtypes {', '.join(map(str, DTYPES))}; got {p.dtype}.")
     if len({id(p) for p in tensors}) < len(tensors):
         raise ValueError("`params` must hold every parameter once; a group has one of them twice.")

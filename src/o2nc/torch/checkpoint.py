@@ -1,7 +1,9 @@
-"""What a checkpoint must be to be loaded."""
+"""What a checkpoint must be to be loaded, and how it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import torch
 
 from .configuration import difference
 from .layout import Entry
@@ -9,39 +11,74 @@ from .layout import Entry
 VERSION = 1  # of the layout of ``state_dict``
 
 
-def read(saved: dict[str, Any], groups: list[dict[str, Any]], like: Callable[[], list[Entry]]) -> list[Entry]:
-    """The entries of a ``state_dict``, one a parameter, with the dtypes and devices of ``like()``; none before a step.
+def load(opt: torch.optim.Optimizer, state_dict: dict[str, Any], read: Callable[[dict[str, Any]], list[Entry]]) -> None:
+    """Load a ``state_dict``, its state by ``read``: one entry a parameter, empty where there is none.
 
-    Raise, before anything is changed, unless it is of the same version, configuration and shapes as ``groups``.
+    Torch would cast all of it, counters too, to the dtype of the parameter. What ``read`` raises is raised before
+    anything is changed.
     """
+    entries: list[Entry] = []
+
+    def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
+        entries.extend(read(saved))
+        return {**saved, "state": {}}
+
+    def after(_: Any) -> None:
+        params = (p for group in opt.param_groups for p in group["params"])
+        opt.state.update((p, entry) for p, entry in zip(params, entries, strict=True) if entry)
+
+    handles = [
+        opt.register_load_state_dict_pre_hook(before),  # after those of the user
+        opt.register_load_state_dict_post_hook(after, prepend=True),
+    ]
+    try:
+        torch.optim.Optimizer.load_state_dict(opt, state_dict)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def check_counts(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
+    """Raise unless a ``state_dict`` has as many parameters in each group as there are here."""
     counts, found = ([len(group["params"]) for group in every] for every in (groups, saved["param_groups"]))
     if counts != found:
         raise ValueError(f"`state_dict` must have groups of {counts} parameters; got {found}.")
-    run, here = saved["param_groups"][0].get("run", {}), groups[0]["run"]
-    if run.get("version") != VERSION:
-        raise ValueError(f"`state_dict` must be of `Converted`, version {VERSION}; got {run.get('version')}.")
-    if differs := difference(run["configuration"], here["configuration"]):
-        raise ValueError(f"`state_dict` must come from the same conversion; {differs}.")
-    if not saved["state"]:
-        return []
+
+
+def check_version(found: Any, name: str) -> None:
+    """Raise unless a ``state_dict`` is of the class ``name``, in the layout that is known here."""
+    if found != VERSION:
+        raise ValueError(f"`state_dict` must be of `{name}`, version {VERSION}; got {found}.")
+
+
+def check_same(saved: dict[str, str], here: dict[str, str], what: str) -> None:
+    """Raise unless two configurations agree."""
+    if differs := difference(saved, here):
+        raise ValueError(f"`state_dict` must come from the same {what}; {differs}.")
+
+
+def entries(saved: dict[str, Any], like: Iterable[Entry]) -> list[Entry]:
+    """The entries of a ``state_dict``, as copies with the dtypes and devices of ``like``; empty where there is none.
+
+    Raise unless they have the same keys and shapes. The point "x" may be missing: whether it is kept depends on the
+    dtype of a parameter.
+    """
     numbers = [number for group in saved["param_groups"] for number in group["params"]]
-    if missing := [k for k, number in enumerate(numbers) if number not in saved["state"]]:
-        raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
+    found = [saved["state"].get(number) or {} for number in numbers]
     return [
-        entry(saved["state"][number], example, f"parameter {k}")
-        for k, (number, example) in enumerate(zip(numbers, like(), strict=True))
+        entry(here, example, f"parameter {k}") if here else {}
+        for k, (here, example) in enumerate(zip(found, like, strict=True))
     ]
 
 
 def entry(saved: Entry, like: Entry, name: str) -> Entry:
-    """A saved entry with the dtypes and devices of ``like``; raise unless it has the same keys and shapes.
-
-    The point "x" may be missing: it depends on the dtype of a parameter whether it is kept.
-    """
+    """A saved entry with the dtypes and devices of ``like``; raise unless it has the same keys and shapes."""
     if not set(like) - {"x"} <= set(saved) <= set(like):
         raise ValueError(f"`state_dict` must have {sorted(like)} for {name}; got {sorted(saved)}.")
     for key, value in saved.items():
         shape, found = tuple(like[key].shape), tuple(value.shape)
         if found != shape:
             raise ValueError(f"`state_dict` must have {key!r} of shape {shape} for {name}; got {found}.")
-    return {key: value.to(like[key]) for key, value in saved.items()}
+        if torch.bool in (value.dtype, like[key].dtype) and value.dtype != like[key].dtype:
+            raise ValueError(f"`state_dict` must have {key!r} in {like[key].dtype} for {name}; got {value.dtype}.")
+    return {key: value.to(like[key], copy=True) for key, value in saved.items()}

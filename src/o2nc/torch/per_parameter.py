@@ -7,8 +7,8 @@ import torch
 
 from ..conversions import Conversion, NonsmoothConversion
 from ..vectors import Blocks
-from .arguments import check_group
-from .checkpoint import VERSION, read
+from .arguments import check_group, listed, listed_group
+from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
 from .coins import coin
 from .configuration import words
 from .layout import Entry, Form, form_of, gather, scatter
@@ -39,8 +39,7 @@ class PerParameter(torch.optim.Optimizer):
             "void": "",
             "configuration": dict(words(conversion)),
         }
-        params = [params] if isinstance(params, torch.Tensor) else list(params)
-        super().__init__(params or [{"params": []}], {**options, "run": run})
+        super().__init__(listed(params) or [{"params": []}], {**options, "run": run})
         if not self._params:
             raise ValueError("`params` must hold at least one parameter; got none.")
 
@@ -48,9 +47,8 @@ class PerParameter(torch.optim.Optimizer):
         """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
         if self.t:
             raise ValueError(f"Parameters must be added before the first step; {self.t} rounds were made.")
-        if not isinstance(params := param_group["params"], set):  # which torch refuses
-            param_group["params"] = [params] if isinstance(params, torch.Tensor) else list(params)
-            check_group({**self.defaults, **param_group})
+        param_group = listed_group(param_group)
+        check_group({**self.defaults, **param_group})
         self.state.clear()
         super().add_param_group({**param_group, "run": self._run})
 
@@ -109,18 +107,19 @@ class PerParameter(torch.optim.Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what ``state_dict()`` returned, into another dtype or device too; the conversion must be the same."""
-        entries: list[Entry] = []
+        load(self, state_dict, self._read)
 
-        def hook(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
-            entries.extend(read(saved, self.param_groups, lambda: self._entries(self._initial(), self._point(), 0)))
-            return {**saved, "state": {}}  # torch would cast all of it, counters too, to the dtype of the parameter
-
-        handle = self.register_load_state_dict_pre_hook(hook)
-        try:
-            super().load_state_dict(state_dict)
-        finally:
-            handle.remove()
-        self.state.update(zip(self._params, entries, strict=False))  # no entries if saved before the first step
+    def _read(self, saved: dict[str, Any]) -> list[Entry]:
+        check_counts(saved, self.param_groups)
+        run = saved["param_groups"][0].get("run", {})
+        check_version(run.get("version"), "Converted")
+        check_same(run["configuration"], self._run["configuration"], "conversion")
+        if not saved["state"]:  # saved before the first step
+            return [{} for _ in self._params]
+        found = entries(saved, self._entries(self._initial(), self._point(), 0))
+        if missing := [k for k, entry in enumerate(found) if not entry]:
+            raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), **{name: getattr(self, name) for name in self._own}}
