@@ -1,0 +1,49 @@
+"""`Hedged` against each of its experts alone and against other optimizers, on four small training problems.
+
+Run: python benchmarks/train.py [--tasks mlp ...] [--seeds 0 1 ...] [--methods hedged ...] [--out FILE] [--docs DIR]
+
+Every run is appended to a file of JSON lines, and what is there already is not run again; so a run that was stopped
+goes on, and with the file of this repository the tables are printed at once. --docs docs writes them and the figure
+into docs/training.md. From nothing, all of it takes an hour or two of CPU time, in two processes.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+from training.figure import draw
+from training.methods import METHODS
+from training.run import load, run
+from training.table import markdown
+from training.tasks import TASKS
+
+OUT = Path(__file__).parent / "results" / "training.jsonl"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(range(5)))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--docs", type=Path)
+    options = parser.parse_args()
+    run(options.out, options.tasks, options.seeds, options.methods, options.workers)
+    chosen = {
+        cell: record
+        for cell, record in load(options.out).items()
+        if cell.task in options.tasks and cell.seed in options.seeds and cell.method in options.methods
+    }
+    results = dict(sorted(chosen.items(), key=lambda item: list(TASKS).index(item[0].task)))
+    text = markdown(results)
+    print(text)
+    if options.docs:
+        page = options.docs / "training.md"
+        between = re.compile(r"(?<=<!-- tables -->\n\n).*(?=<!-- end of tables -->)", re.DOTALL)
+        page.write_text(between.sub(lambda _: text, page.read_text()))
+        draw(results, options.docs / "assets" / "training.png")
+
+
+if __name__ == "__main__":
+    main()
