@@ -50,7 +50,7 @@ def literal(objective, replication, T):
     points, g = (np.asarray([v(t) for t in range(1, T + 1)]) for v in (lambda t: y[t], lambda t: gradient(y[t])))
     averages = [np.linalg.norm(q(t) @ g[:t]) for t in range(1, T + 1)]
     spreads = [q(t) @ np.sum((points[:t] - y_bar[t]) ** 2, axis=1) for t in range(1, T + 1)]
-    m, trackers, products, e, energy = np.zeros(f.d), 0.0, np.zeros(BLOCKS), 0.0, 0.0
+    m, trackers, products, e, energy = np.zeros(f.d), 0.0, np.zeros(min(BLOCKS, T)), 0.0, 0.0
     two = np.zeros((2, f.d))
     for t in range(1, T + 1):
         weight = law[t - 1] / (1 - c.b**t)
@@ -58,7 +58,7 @@ def literal(objective, replication, T):
         two = c.b * two + c.a * np.asarray([f.sample(points[t - 1], v[t - 1], g[t - 1]) for v in held])
         e = c.b**2 * e + c.a**2 * np.sum((taken[t] - g[t - 1]) ** 2)
         trackers, energy = trackers + weight * np.linalg.norm(m), energy + weight * e
-        products[(t - 1) * BLOCKS // T] += weight * two[0] @ two[1]
+        products[(t - 1) * len(products) // T] += weight * two[0] @ two[1]
     return {
         "measure": np.dot(law, np.add(averages, spreads)),
         "gradient": np.dot(law, averages),

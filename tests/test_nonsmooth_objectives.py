@@ -34,12 +34,13 @@ def test_the_gradient_is_that_of_finite_differences(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_newton_leibniz_across_kinks(name):
     f = nonsmooth_objective(name)
-    x, z = around(f, 4), around(f, 4, seed=3)
-    r = (np.arange(4000) + 0.5) / 4000
+    x, z = around(f, 2), around(f, 2, seed=3)
+    n = 1000 if isinstance(f, Minibatch) else 20000  # the kinks of data are many and small
+    r = (np.arange(n) + 0.5) / n
     path = x + r[:, None, None] * (z - x)
     integral = np.mean(np.sum(f.value_and_gradient(path)[1] * (z - x), axis=-1), axis=0)
     difference = (f.value_and_gradient(z)[0] - f.value_and_gradient(x)[0])[:, 0]
-    np.testing.assert_allclose(integral, difference, atol=5e-3)
+    np.testing.assert_allclose(integral, difference, atol=1e-2)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,7 +56,7 @@ def test_range_and_gradient_are_bounded(name):
 def test_the_gradient_jumps_and_the_objective_bends_down(name):
     """Not smooth: the gradient changes over 1e-9. Not convex: some midpoint is above the mean of the ends."""
     f = nonsmooth_objective(name)
-    x, z = around(f, 100), around(f, 100, seed=4)
+    x, z = around(f, 20), around(f, 20, seed=4)
     value = lambda p: f.value_and_gradient(p)[0]
     assert np.any(value((x + z) / 2) > (value(x) + value(z)) / 2 + 1e-3)
     low, high = np.zeros((len(x), 1)), np.ones((len(x), 1))

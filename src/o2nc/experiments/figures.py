@@ -70,7 +70,13 @@ def learner_figure(records: Mapping[str, Mapping[str, Record]], method: str = "h
     return figure
 
 
-def canvas(count: int = 2, left: float = 0.075, between: float | None = None, words: str = "iteration t") -> Any:
+def canvas(
+    count: int = 2,
+    left: float = 0.075,
+    bottom: float = 0.145,
+    between: float | None = None,
+    words: str = "iteration t",
+) -> Any:
     """A figure and ``count`` empty panels side by side.
 
     Reference: Numerical Experiments, the four figures.
@@ -78,7 +84,7 @@ def canvas(count: int = 2, left: float = 0.075, between: float | None = None, wo
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
-    margins = {"left": left, "right": 0.975, "bottom": 0.145, "top": 0.91, "wspace": between}
+    margins = {"left": left, "right": 0.975, "bottom": bottom, "top": 0.91, "wspace": between}
     panels = figure.subplots(1, count, squeeze=False, gridspec_kw=margins)[0]
     for panel in panels:
         panel.set_xlabel(words, fontsize=9)

@@ -28,7 +28,7 @@ def run_figure(name: str, methods: Mapping[str, Record]) -> Any:
 
     Reference: Algorithm 2.
     """
-    figure, panels = canvas(left=0.095, between=0.28, words="round t")
+    figure, panels = canvas(left=0.095, bottom=0.26, between=0.28, words="round t")
     for panel, metric, title in zip(panels, ("measure", "value"), ("measure of the average", "objective"), strict=True):
         for method, record in methods.items():
             style = "--" if method in DASHED else "-"
@@ -38,7 +38,8 @@ def run_figure(name: str, methods: Mapping[str, Record]) -> Any:
             )
         panel.set_title(f"{name}: {title}", fontsize=10)
     panels[0].set_yscale("log")
-    panels[1].legend(frameon=False, fontsize=7)
+    # one legend for both panels, below them
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, frameon=False, fontsize=7.5)
     return figure
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...constants import Nonsmooth
 from ..record import Floats
 
-BLOCKS = 16  # of rounds, over each of which Jensen's inequality is applied once
+BLOCKS = 64  # of rounds, over each of which Jensen's inequality is applied once
 
 
 def norms(v: Floats) -> Floats:
