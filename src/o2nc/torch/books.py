@@ -1,13 +1,15 @@
 """The books of `Hedged`: what it remembers of every parameter, and where it lies."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from .buckets import SIZE, Bucket, buckets
-from .experts import Adam, Expert, Polar
+from .buckets import buckets
+from .experts import Adam, Expert, Mask, Polar, Whole
 from .learner import Learner
+from .plan import FACTORS, Part, Plan
 
 Tensor = torch.Tensor
 Entry = dict[str, Tensor]
@@ -17,13 +19,6 @@ SCALARS = ("t", "q", "e", "played")  # steps, the averages of s^2 and |s|, and t
 def width(p: Tensor) -> torch.dtype:
     """The dtype of the state of a parameter: float64 for float64, else float32."""
     return torch.float64 if p.dtype == torch.float64 else torch.float32
-
-
-class Plan(NamedTuple):
-    """How the parameters that have gradients are swept over."""
-
-    buckets: list[tuple[Bucket, tuple[Expert, ...]]]  # parameters of the same group and experts each, and these
-    places: tuple[Tensor, ...]  # the row and the expert of what is found for each expert on each bucket, in this order
 
 
 class Books:
@@ -54,6 +49,7 @@ class Books:
         self.t, self.q, self.e, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(groups, experts)
         self._plans: dict[Any, Plan] = {}
+        self.tensors: dict[str, list[Any]] = defaultdict(lambda: [None] * n)  # of the state, by key and row
         for row, p in enumerate(self.params):
             if state.get(p):
                 self._enter(row)
@@ -79,21 +75,25 @@ class Books:
             p = self.params[row]
             if self.state.get(p):
                 continue
-            entry: Entry = {"m": torch.zeros(p.shape, dtype=width(p), device=p.device)}
-            for expert in self.experts[row]:
-                for key in expert.keeps:
-                    if key == "mask":
-                        entry[key] = expert.factors(p)  # type: ignore[union-attr]
-                    else:
-                        entry[key] = torch.zeros_like(entry["m"])
-            if p.dtype != width(p):
-                entry["x"] = p.detach().to(width(p))
-            self.state[p] = entry
+            self.state[p] = self.entry(row)
             self._enter(row)
+
+    def entry(self, row: int) -> Entry:
+        """What is kept of a parameter besides numbers, before its first step."""
+        p = self.params[row]
+        entry: Entry = {"m": torch.zeros(p.shape, dtype=width(p), device=p.device)}
+        for expert in self.experts[row]:
+            for key in expert.keeps:
+                entry[key] = expert.factors(p) if isinstance(expert, Mask) else torch.zeros_like(entry["m"])
+        if p.dtype != width(p):
+            entry["x"] = p.detach().to(width(p))
+        return entry
 
     def _enter(self, row: int) -> None:
         """Take the numbers of a parameter over, and let its state hold views of the books."""
         entry = self.state[self.params[row]]
+        for key, tensor in entry.items():
+            self.tensors[key][row] = tensor
         for key in SCALARS:
             own = getattr(self, key)[row]
             if key in entry:
@@ -103,20 +103,39 @@ class Books:
             if row in rows:
                 learner.enter(entry, rows.index(row))
 
-    def plan(self, rows: tuple[int, ...], size: int = SIZE) -> Plan:
-        """Large parameters are cut into pieces of ``size`` entries, small ones are packed."""
-        if (rows, size) not in self._plans:
-            alike: dict[Any, list[int]] = {}
-            for row in rows:
-                alike.setdefault((self.group_of[row], self.experts[row], width(self.params[row])), []).append(row)
-            pairs = [(bucket, key[1]) for key, mine in alike.items() for bucket in buckets(mine, self.params, size)]
-            places = [(row, k) for bucket, experts in pairs for k in range(len(experts)) for row in bucket.rows]
-            self._plans = {(rows, size): Plan(pairs, torch.tensor(places).unbind(-1))}  # the last only
-        return self._plans[rows, size]
+    def plan(self, rows: tuple[int, ...], size: int, piece: int) -> Plan:
+        """A plan with `buckets` of the given sizes."""
+        if (rows, size, piece) not in self._plans:
+            self._plans = {key: plan for key, plan in self._plans.items() if key[0] == rows}  # others are of the past
+            self._plans[rows, size, piece] = self._plan(rows, size, piece)
+        return self._plans[rows, size, piece]
 
-    def tensors(self, key: str) -> list[Any]:
-        """The tensors under a key of the state, by row; None where there is none."""
-        return [self.state[p].get(key) if p in self.state else None for p in self.params]
+    def _plan(self, rows: tuple[int, ...], size: int, piece: int) -> Plan:
+        alike: dict[Any, list[int]] = {}
+        for row in rows:
+            alike.setdefault((self.group_of[row], self.experts[row], width(self.params[row])), []).append(row)
+        parts = [
+            Part(bucket, experts, group)
+            for (group, experts, _), mine in alike.items()
+            for bucket in buckets(mine, self.params, size, piece)
+        ]
+        places = [
+            (row, column) for part in parts for column in range(2 + 2 * len(part.experts)) for row in part.bucket.rows
+        ]
+        n, K = len(self.params), max(len(experts) for experts in self.experts)
+        choice, factor = torch.zeros(n, K, dtype=torch.long), torch.zeros(n, K, dtype=torch.long)
+        for row in rows:
+            distinct = list(dict.fromkeys(self.experts[row]))
+            for k, expert in enumerate(self.experts[row]):
+                choice[row, k], factor[row, k] = distinct.index(expert), FACTORS.index(expert.factor)
+        return Plan(
+            parts=parts,
+            places=torch.tensor(places).unbind(-1),
+            choice=choice,
+            factor=factor,
+            whole=[(row, expert) for row in rows for expert in self.experts[row] if isinstance(expert, Whole)],
+            narrow=[row for row in rows if self.params[row].dtype != width(self.params[row])],
+        )
 
     def weights(self) -> list[list[float]]:
         """The weights of the experts, by row."""

@@ -11,7 +11,7 @@ import torch
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 Tensor = torch.Tensor
-SIZE = 2**16  # entries of a bucket
+SIZE = 2**17  # entries of a bucket
 
 
 class Bucket(NamedTuple):
@@ -49,19 +49,13 @@ class Bucket(NamedTuple):
             return chosen[0]
         return torch.tensor(chosen, dtype=like.dtype, device=like.device)[self.owner]
 
-    def sums(self, a: Tensor, b: Tensor) -> Tensor:
-        """The inner product of ``a`` and ``b`` on each tensor, of shape (rows,)."""
-        if self.owner is None:
-            return torch.dot(a, b).reshape(1)
-        return torch.zeros(len(self.rows), dtype=a.dtype, device=a.device).index_add_(0, self.owner, a * b)
 
-
-def buckets(rows: Iterable[int], tensors: Sequence[Tensor], size: int = SIZE) -> Iterator[Bucket]:
-    """All of the given tensors: large ones in pieces of ``size`` entries, small ones packed up to that many.
+def buckets(rows: Iterable[int], tensors: Sequence[Tensor], size: int, piece: int) -> Iterator[Bucket]:
+    """All of the given tensors: those below ``size`` entries packed up to that many, others in pieces of ``piece``.
 
     Reference: none; measured in benchmarks/torch_step.py.
 
-    >>> for bucket in buckets([0, 1, 2], [torch.zeros(3), torch.zeros(5), torch.zeros(1)], size=4):
+    >>> for bucket in buckets([0, 1, 2], [torch.zeros(3), torch.zeros(5), torch.zeros(1)], size=4, piece=4):
     ...     print(bucket)
     Bucket(rows=(1,), piece=slice(0, 4, None), owner=None)
     Bucket(rows=(1,), piece=slice(4, 5, None), owner=None)
@@ -72,7 +66,7 @@ def buckets(rows: Iterable[int], tensors: Sequence[Tensor], size: int = SIZE) ->
     for row in rows:
         tensor, n = tensors[row], tensors[row].numel()
         if n >= size and tensor.is_contiguous():
-            yield from (Bucket((row,), slice(k, min(k + size, n))) for k in range(0, n, size))
+            yield from (Bucket((row,), slice(k, min(k + piece, n))) for k in range(0, n, piece))
             continue
         if pack and packed + n > size:
             yield _packed(pack, tensors)

@@ -20,16 +20,17 @@ Tensor = torch.Tensor
 
 
 class View(NamedTuple):
-    """What an elementwise expert sees of one or more tensors: flat, and any piece of them."""
+    """What an expert sees of one or more tensors: flat, and any piece of them.
+
+    Its direction is an array times a number of each tensor, since many such arrays are there already.
+    """
 
     m: Tensor  # the tracker
-    v: Any  # the average squared gradient, where an expert needs it
-    mask: Any  # the factors of `Mask`
-    hat: Any  # the factor of m in m^
-    root: Any  # the factor of sqrt(v) in sqrt(v^)
-    u: Any  # the factor of m in u
-    eps: float
-    kept: Mapping[str, Tensor]  # the directions of whole experts
+    root: Any = None  # of the average squared gradient, where an expert needs it
+    mask: Any = None  # the factors of `Mask`
+    floor: Any = 0.0  # eps, in the units of the root
+    kept: Mapping[str, Tensor] = {}  # the directions of whole experts
+    scratch: Any = None  # memory for results, so that none is asked of the system; None in compiled code
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,17 @@ class Momentum:
 
     Reference: Polyak (1964).
 
-    >>> view = View(torch.tensor([3.0, 4.0]), None, None, 1.0, 1.0, 0.5, 0.0, {})
-    >>> Momentum().direction(view)
-    tensor([1.5000, 2.0000])
+    >>> Momentum().array(View(torch.tensor([3.0, 4.0])))
+    tensor([3., 4.])
     """
 
     name: ClassVar[str] = "momentum"
     keeps: ClassVar[tuple[str, ...]] = ()
+    factor: ClassVar[str] = "u"
 
-    def direction(self, view: View) -> Tensor:
-        """u."""
-        return view.m * view.u
+    def array(self, view: View) -> Tensor:
+        """u without its factor."""
+        return view.m
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,17 @@ class Adam:
 
     Reference: Kingma and Ba (2015); Loshchilov and Hutter (2019).
 
-    >>> view = View(torch.tensor([3.0, 4.0]), torch.tensor([9.0, 4.0]), None, 1.0, 1.0, 0.5, 0.0, {})
-    >>> Adam().direction(view)
+    >>> Adam().array(View(torch.tensor([3.0, 4.0]), root=torch.tensor([3.0, 2.0])))
     tensor([1., 2.])
     """
 
     name: ClassVar[str] = "adam"
-    keeps: ClassVar[tuple[str, ...]] = ("v",)
+    keeps: ClassVar[tuple[str, ...]] = ("root",)
+    factor: ClassVar[str] = "adam"
 
-    def direction(self, view: View) -> Tensor:
-        """m^ / (sqrt(v^) + eps)."""
-        return view.m * view.hat / (view.v.sqrt() * view.root + view.eps)
+    def array(self, view: View) -> Tensor:
+        """m^ / (sqrt(v^) + eps) without its factor."""
+        return torch.div(view.m, torch.add(view.root, view.floor, out=view.scratch), out=view.scratch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +85,13 @@ class Mask:
 
     >>> p = torch.zeros(2)
     >>> Mask({p: torch.tensor([True, False])}).factors(p)
-    tensor([ True, False])
+    tensor([1., 0.])
     """
 
     mask: Mapping[Tensor, Tensor] | Callable[[Tensor], Tensor | None]
     name: ClassVar[str] = "mask"
     keeps: ClassVar[tuple[str, ...]] = ("mask",)
+    factor: ClassVar[str] = "u"
 
     def __post_init__(self) -> None:
         if not isinstance(self.mask, Mapping) and not callable(self.mask):
@@ -99,21 +101,41 @@ class Mask:
         """The mask of a parameter."""
         factors = self.mask.get(p) if isinstance(self.mask, Mapping) else self.mask(p)
         if factors is None:
-            return torch.ones_like(p, dtype=torch.bool)
+            factors = torch.ones_like(p)
         if not isinstance(factors, Tensor) or factors.shape != p.shape:
             got = tuple(factors.shape) if isinstance(factors, Tensor) else repr(factors)
             raise ValueError(f"`Mask(mask=...)` must have the shape of its parameter, {tuple(p.shape)}; got {got}.")
         if bool((factors < 0).any()) or bool((factors > 1).any()):
             raise ValueError("`Mask(mask=...)` must have factors in [0, 1].")
-        return factors.detach().to(p.device)
+        return factors.detach().to(p.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
 
-    def direction(self, view: View) -> Tensor:
-        """u times the mask."""
-        return view.m * view.u * view.mask
+    def array(self, view: View) -> Tensor:
+        """u times the mask, without its factor."""
+        return torch.mul(view.m, view.mask, out=view.scratch)
+
+
+class Whole:
+    """An expert that is computed once a step on whole tensors; its state is its last direction."""
+
+    name: str
+    factor: ClassVar[str] = "one"
+
+    @property
+    def keeps(self) -> tuple[str, ...]:
+        """The key of its last direction."""
+        return (f"d.{self.name}",)
+
+    def array(self, view: View) -> Tensor:
+        """The last direction."""
+        return view.kept[self.keeps[0]]
+
+    def whole(self, u: Tensor) -> Tensor:
+        """The direction."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Polar:
+class Polar(Whole):
     r"""Muon's direction: the polar factor of the tracker as a matrix, at a root mean square of 0.2, about that of Adam.
 
     A tensor with more than two axes is the matrix (first axis, all others). Where a matrix makes no sense, for scalars,
@@ -131,7 +153,6 @@ class Polar:
 
     steps: int = 5
     name: ClassVar[str] = "polar"
-    keeps: ClassVar[tuple[str, ...]] = ("d.polar",)
 
     def __post_init__(self) -> None:
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
@@ -143,7 +164,7 @@ class Polar:
 
 
 @dataclass(frozen=True)
-class Sign:
+class Sign(Whole):
     """The sign of the tracker, at a root mean square of 0.2.
 
     Reference: Bernstein et al. (2018); with momentum it is close to Lion, Chen et al. (2023).
@@ -153,7 +174,6 @@ class Sign:
     """
 
     name: ClassVar[str] = "sign"
-    keeps: ClassVar[tuple[str, ...]] = ("d.sign",)
 
     def whole(self, u: Tensor) -> Tensor:
         """sign(u) at its length."""
@@ -161,7 +181,7 @@ class Sign:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class Function(Whole):
     """Any function of the tracker: $d=f(u)$, for each tensor.
 
     Args:
@@ -177,14 +197,9 @@ class Function:
     function: Callable[[Tensor], Tensor]
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """The function's own name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
-
-    @property
-    def keeps(self) -> tuple[str, ...]:
-        """Its last direction."""
-        return (f"d.{self.name}",)
 
     def whole(self, u: Tensor) -> Tensor:
         """f(u)."""
@@ -206,11 +221,6 @@ def at_length(d: Tensor) -> Tensor:
     """``d`` at a root mean square of 0.2; 0 stays 0."""
     square = d.square().mean()
     return d * (LENGTH / torch.where(square > 0, square, 1).sqrt())
-
-
-def is_whole(expert: Expert) -> bool:
-    """Whether an expert is computed on whole tensors and kept."""
-    return isinstance(expert, (Polar, Sign, Function))
 
 
 def check_experts(experts: Any) -> tuple[Expert, ...]:

@@ -129,7 +129,9 @@ class Hedged(torch.optim.Optimizer):
         if not rows:
             return
         s: list[Any] = [None if p.grad is None else check_gradient(p.grad) for p in books.params]
-        squares, means = moments([s[row] for row in rows])
+        books.start(rows)
+        sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
+        squares, means, judgement = sweep.judge()
         if not bool(squares.isfinite().all()):
             if self.nonfinite == "raise":
                 raise ValueError(
@@ -137,9 +139,7 @@ class Hedged(torch.optim.Optimizer):
                     "`Hedged(nonfinite='skip')` leaves such steps out."
                 )
             return
-        books.start(rows)
-        sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
-        sweep.judge()
+        sweep.learn(judgement)
         sweep.count(squares, means)
         sweep.move()
 
@@ -157,18 +157,6 @@ def check_gradient(g: torch.Tensor) -> torch.Tensor:
     if g.layout != torch.strided:
         raise TypeError(f"Gradients must be dense; got one with layout {g.layout}.")
     return g.contiguous()
-
-
-def moments(gradients: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The means of s^2 and of |s| of each gradient, in float64 on the CPU.
-
-    >>> moments([torch.tensor([3.0, -4.0])])
-    (tensor([12.5000], dtype=torch.float64), tensor([3.5000], dtype=torch.float64))
-    """
-    sizes = torch.tensor([max(g.numel(), 1) for g in gradients], dtype=torch.float64)
-    wide = torch.float64 if gradients[0].dtype == torch.float64 else torch.float32
-    norms = (torch.stack(torch._foreach_norm(gradients, k, wide)).to("cpu", torch.float64) for k in (2, 1))
-    return next(norms) ** 2 / sizes, next(norms) / sizes
 
 
 def check_hedged(group: dict[str, Any]) -> None:

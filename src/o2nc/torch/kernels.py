@@ -1,48 +1,60 @@
 """What a step of `Hedged` does to one bucket; all tensors are flat, and numbers are floats or broadcast."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import torch
 
-from .experts import Expert, View, is_whole
+from .experts import Expert, View
 
 Tensor = torch.Tensor
 
 
-def direction(expert: Expert, view: View) -> Tensor:
-    """What an expert plays, from the state."""
-    return view.kept[expert.keeps[0]] if is_whole(expert) else expert.direction(view)  # type: ignore[union-attr]
+def sums(a: Tensor, b: Tensor, owner: Tensor | None, rows: int) -> Tensor:
+    """<a, b> on each tensor of a bucket, of shape (rows,).
+
+    >>> sums(torch.arange(4.0), torch.ones(4), torch.tensor([0, 0, 1, 1]), 2)
+    tensor([1., 5.])
+    """
+    if owner is not None:
+        return torch.zeros(rows, dtype=a.dtype, device=a.device).index_add_(0, owner, a * b)
+    if torch.compiler.is_compiling():
+        return (a * b).sum().reshape(1)  # is fused with what makes a and b
+    return torch.dot(a, b).reshape(1)
 
 
-def products(
-    experts: Sequence[Expert], s: Tensor, view: View, sums: Callable[[Tensor, Tensor], Tensor]
-) -> list[tuple[Tensor, Tensor]]:
-    """<s, d> and <m, d> of the direction d of each expert."""
-    found = []
+def judge(experts: Sequence[Expert], s: Tensor, view: View, owner: Tensor | None, rows: int) -> list[Tensor]:
+    """The sums of s^2 and of |s|, and <s, d> and <m, d> for the array d of each expert."""
+    found = [sums(s, s, owner, rows), sums(s, torch.sign(s, out=view.scratch), owner, rows)]
     for expert in experts:
-        d = direction(expert, view)
-        found.append((sums(s, d), sums(view.m, d)))
+        d = expert.array(view)
+        found += [sums(s, d, owner, rows), sums(view.m, d, owner, rows)]
     return found
 
 
-def track(s: Tensor, m: Tensor, v: Tensor | None, betas: tuple[float, float]) -> None:
+def track(s: Tensor, m: Tensor, root: Tensor | None, betas: tuple[float, float]) -> None:
     """Average the gradient and its square in."""
     b1, b2 = betas
     m.lerp_(s, 1 - b1)
-    if v is not None:
-        v.mul_(b2).addcmul_(s, s, value=1 - b2)
+    if root is not None:
+        root.mul_(math.sqrt(b2)).square_().addcmul_(s, s, value=1 - b2).sqrt_()
 
 
-def move(x: Tensor, experts: Sequence[Expert], view: View, factors: Sequence[Any], shrink: Any) -> None:
-    """x <- shrink x - sum of factor d over the experts."""
-    x.mul_(shrink)
-    for expert, factor in zip(experts, factors, strict=True):
-        x.sub_(direction(expert, view) * factor)
+def move(x: Tensor, experts: Sequence[Expert], view: View, shares: Sequence[Any], shrink: Any) -> None:
+    """x <- shrink x - sum of share d over the experts."""
+    if isinstance(shrink, Tensor) or shrink != 1:
+        x.mul_(shrink)
+    for expert, share in zip(experts, shares, strict=True):
+        d = expert.array(view)
+        if isinstance(share, Tensor):
+            x.sub_(d * share)
+        else:
+            x.sub_(d, alpha=share)
 
 
 @cache
 def compiled() -> tuple[Callable[..., Any], ...]:
-    """`products`, `track` and `move`, each compiled for all sizes at once."""
-    return tuple(torch.compile(kernel, dynamic=True) for kernel in (products, track, move))
+    """`judge`, `track` and `move`, each compiled for all sizes at once."""
+    return tuple(torch.compile(kernel, dynamic=True) for kernel in (judge, track, move))

@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from .books import Books, width
-from .buckets import SIZE, Bucket
-from .experts import Expert, View, is_whole
-from .kernels import compiled, move, products, track
+from .buckets import SIZE
+from .experts import View, Whole
+from .kernels import compiled, judge, move, track
+from .plan import FACTORS, Part
 
 Tensor = torch.Tensor
 WHOLE = 2**62  # no tensor has so many entries
@@ -37,41 +38,43 @@ class Sweep:
         foreach: bool,
         compile: bool,
     ):
-        self.books, self.groups, self.s, self.rows, self.foreach, self.compile = (
-            books,
-            groups,
-            s,
-            rows,
-            foreach,
-            compile,
-        )
-        self.products, self.track, self.shift = compiled() if compile else (products, track, move)
-        self.plan = books.plan(rows, WHOLE if compile else SIZE)
-        keys = {key for row in rows for key in books.state[books.params[row]]}
-        self.state = {key: books.tensors(key) for key in keys}
-        self.x = [p.detach() if x is None else x for p, x in zip(books.params, books.tensors("x"), strict=True)]
+        self.books, self.groups, self.s, self.rows, self.compile = books, groups, s, torch.tensor(rows), compile
+        self.plan = books.plan(rows, SIZE, WHOLE if compile else SIZE)
+        self.parts = self.plan.parts if foreach else books.plan(rows, 1, WHOLE).parts
+        self.state = books.tensors
+        points = self.state["x"]
+        self.x = [p.detach() if point is None else point for p, point in zip(books.params, points, strict=True)]
+        kernels: tuple[Any, ...] = compiled() if compile else (judge, track, move)
+        self.reduce, self.track, self.shift = kernels
+        self.scratch: Any = None
 
-    def judge(self) -> None:
-        """Let the gradients judge the directions that led to them, and the learners learn."""
-        books = self.books
-        if not books.played.any() or all(learner.K == 1 for _, learner in books.learners):
-            return
-        factors, found = self._factors(), []
-        for bucket, experts in self.plan.buckets:
-            distinct, s = list(dict.fromkeys(experts)), self._sample(bucket)
-            pairs = self.products(distinct, s, self._view(bucket, experts, factors), bucket.sums)
-            found += [torch.stack(pairs[distinct.index(expert)]) for expert in experts]
-        sums = torch.zeros(2, len(books.params), max(learner.K for _, learner in books.learners), dtype=torch.float64)
-        for total, values in zip(sums, torch.cat(found, dim=1).to("cpu", torch.float64), strict=True):
-            total.index_put_(self.plan.places, values, accumulate=True)
-        sums *= books.played[:, None]
-        sums[1] *= torch.tensor(factors["hat"], dtype=torch.float64)[:, None]
-        for rows, learner in books.learners:
-            learner.judge(*sums[:, rows, : learner.K])
+    def judge(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The means of s^2 and |s|, and of each expert what it kept and what it promised, (2, rows, experts)."""
+        books, factors = self.books, self._factors()
+        judged = bool(books.played.any()) and any(learner.K > 1 for _, learner in books.learners)
+        found = []
+        for part in self.plan.parts:
+            s, experts, bucket = self._sample(part), part.experts if judged else (), part.bucket
+            found += self.reduce(experts, s, self._view(part, factors), bucket.owner, len(bucket.rows))
+            found += found[-2:] * (len(part.experts) - len(experts))  # anything: it is multiplied by 0
+        K = self.plan.choice.shape[1]
+        table = torch.zeros(len(books.params), 2 + 2 * K, dtype=torch.float64)
+        table.index_put_(self.plan.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
+        sizes = torch.tensor(books.sizes, dtype=torch.float64).clamp(min=1)
+        scale = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, self.plan.factor.T).T
+        scale = scale * books.played[:, None]
+        kept, promised = (table[:, 2 + i :: 2].gather(1, self.plan.choice) * scale for i in range(2))
+        judgement = torch.stack([kept, promised * torch.tensor(factors["hat"], dtype=torch.float64)[:, None]])
+        return (table[:, 0] / sizes)[self.rows], (table[:, 1] / sizes)[self.rows], judgement
+
+    def learn(self, judgement: Tensor) -> None:
+        """Let the learners learn from what was kept of what was promised."""
+        for rows, learner in self.books.learners:
+            learner.judge(*judgement[:, rows, : learner.K])
 
     def count(self, squares: Tensor, means: Tensor) -> None:
         """Average the means of s^2 and |s| in. Gradients before the first that is not 0 do not count."""
-        books, rows = self.books, torch.tensor(self.rows)
+        books, rows = self.books, self.rows
         b2, lr = (self._per_row(read)[rows] for read in (lambda group: group["betas"][1], lambda group: group["lr"]))
         counts = (books.t[rows] > 0) | (squares > 0)
         books.t[rows] += counts
@@ -82,94 +85,88 @@ class Sweep:
 
     def move(self) -> None:
         """Update the trackers, compute the new directions and move along their mixtures."""
-        whole = [(Bucket((row,)), self.books.experts[row]) for row in self.rows]
         factors, weights, later = self._factors(), self.books.weights(), []
         self._follow()
-        for bucket, experts in self.plan.buckets if self.foreach else whole:
-            m, v = bucket.take(self.state["m"]), self._take(bucket, experts, "v")
-            self.track(self._sample(bucket), m, v, self._group(bucket)["betas"])
-            for key, changed in (("m", m), ("v", v)):
-                if changed is not None:
-                    bucket.put(changed, self.state[key])
-            if any(is_whole(expert) for expert in experts):
-                later.append((bucket, experts))
+        for part in self.parts:
+            m, root = part.take("m", self.state["m"]), self._root(part)
+            self.track(self._sample(part), m, root, self.groups[part.group]["betas"])
+            part.bucket.put(m, self.state["m"])
+            if root is not None:
+                part.bucket.put(root, self.state["root"])
+            if part.kept:
+                later.append(part)
             else:
-                self._shift(bucket, experts, weights, self._view(bucket, experts, factors, m, v))
+                self._shift(part, factors, weights, self._view(part, factors, m, root))
         self._directions(factors["u"])
-        for bucket, experts in later:
-            self._shift(bucket, experts, weights, self._view(bucket, experts, factors))
-        for row in self.rows:
-            if self.books.params[row].dtype != self.x[row].dtype:
-                self.books.params[row].copy_(self.x[row])
+        for part in later:
+            self._shift(part, factors, weights, self._view(part, factors))
+        for row in self.plan.narrow:
+            self.books.params[row].copy_(self.x[row])
 
     def _follow(self) -> None:
         """Where a narrow parameter is no longer the rounding of its point, since it was changed, the point follows."""
-        for row in self.rows:
+        for row in self.plan.narrow:
             p, x = self.books.params[row], self.x[row]
-            if p.dtype != x.dtype:
-                x.copy_(torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)))
+            x.copy_(torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)))
 
     def _directions(self, u: Sequence[float]) -> None:
         """The directions of the experts that need whole tensors."""
-        for row in self.rows:
-            for expert in filter(is_whole, self.books.experts[row]):
-                d = expert.whole(self.state["m"][row] * u[row])  # type: ignore[union-attr]
-                self.state[expert.keeps[0]][row].copy_(d)
+        for row, expert in self.plan.whole:
+            d = expert.whole(self.state["m"][row] * u[row])
+            self.state[expert.keeps[0]][row].copy_(d)
 
-    def _shift(self, bucket: Bucket, experts: tuple[Expert, ...], weights: list[list[float]], view: View) -> None:
-        group, x, distinct = self._group(bucket), bucket.take(self.x), list(dict.fromkeys(experts))
-        lr = float(group["lr"])
-        shares = []
-        for expert in distinct:
-            ks = [k for k, other in enumerate(experts) if other == expert]
-            shares.append(self._number(bucket, {row: lr * sum(weights[row][k] for k in ks) for row in bucket.rows}, x))
-        self.shift(x, distinct, view, shares, self._constant(1 - lr * float(group["weight_decay"]), x))
-        bucket.put(x, self.x)
+    def _shift(self, part: Part, factors: dict[str, list[float]], weights: list[list[float]], view: View) -> None:
+        group, x, rows = self.groups[part.group], part.bucket.take(self.x), part.bucket.rows
+        lr, shares = float(group["lr"]), []
+        for expert, ks in zip(part.experts, part.ks, strict=True):
+            factor = factors[expert.factor]
+            share = {row: lr * factor[row] * sum(weights[row][k] for k in ks) for row in rows}
+            shares.append(self._number(part, share, x))
+        self.shift(x, part.experts, view, shares, self._constant(1 - lr * float(group["weight_decay"]), x))
+        part.bucket.put(x, self.x)
 
-    def _sample(self, bucket: Bucket) -> Tensor:
-        s = bucket.take(self.s).to(width(self.books.params[bucket.rows[0]]))
-        return -s if self._group(bucket)["maximize"] else s
+    def _sample(self, part: Part) -> Tensor:
+        s = part.bucket.take(self.s).to(width(self.books.params[part.bucket.rows[0]]))
+        return -s if self.groups[part.group]["maximize"] else s
 
-    def _view(
-        self,
-        bucket: Bucket,
-        experts: tuple[Expert, ...],
-        factors: dict[str, list[float]],
-        m: Tensor | None = None,
-        v: Tensor | None = None,
-    ) -> View:
-        m = bucket.take(self.state["m"]) if m is None else m
-        keys = {key for expert in filter(is_whole, experts) for key in expert.keeps}
+    def _view(self, part: Part, factors: dict[str, list[float]], m: Any = None, root: Any = None) -> View:
+        m = part.take("m", self.state["m"]) if m is None else m
         return View(
             m=m,
-            v=self._take(bucket, experts, "v") if v is None else v,
-            mask=self._take(bucket, experts, "mask"),
-            **{name: self._number(bucket, values, m) for name, values in factors.items()},
-            eps=self._group(bucket)["eps"],
-            kept={key: bucket.take(self.state[key]) for key in keys},
+            root=self._root(part) if root is None else root,
+            mask=part.take("mask", self.state["mask"]) if part.has_mask else None,
+            floor=self._number(part, factors["floor"], m),
+            kept={key: part.take(key, self.state[key]) for key in part.kept},
+            scratch=self._scratch(m),
         )
 
-    def _take(self, bucket: Bucket, experts: tuple[Expert, ...], key: str) -> Any:
-        return bucket.take(self.state[key]) if any(key in expert.keeps for expert in experts) else None
+    def _root(self, part: Part) -> Tensor | None:
+        return part.take("root", self.state["root"]) if part.has_root else None
+
+    def _scratch(self, like: Tensor) -> Any:
+        if self.compile:
+            return None
+        if self.scratch is None or self.scratch.dtype != like.dtype or len(self.scratch) < len(like):
+            self.scratch = torch.empty(max(len(like), SIZE), dtype=like.dtype, device=like.device)
+        return self.scratch[: len(like)]
 
     def _factors(self) -> dict[str, list[float]]:
-        """What multiplies m and sqrt(v) to give m^, sqrt(v^) and u, by row; 0 before the first step."""
+        """The factors of the arrays of experts, of m in m^, and eps in the units of the root, by row."""
         t, q, e = self.books.t, self.books.q, self.books.e
         b1, b2 = (self._per_row(lambda group, i=i: group["betas"][i]) for i in range(2))
         hat = torch.where(t > 0, 1 / (1 - b1**t), 0)
-        root = torch.where(t > 0, (1 - b2**t).rsqrt(), 0)
+        root = torch.where(t > 0, (1 - b2**t).sqrt(), 1)
+        floor = root * self._per_row(lambda group: group["eps"])
         u = torch.where(q > 0, hat * e / q, 0)
-        return {"hat": hat.tolist(), "root": root.tolist(), "u": u.tolist()}
+        found = {"one": torch.ones_like(t), "u": u, "adam": hat * root, "hat": hat, "floor": floor}
+        return {name: values.tolist() for name, values in found.items()}
 
     def _per_row(self, read: Any) -> Tensor:
         values = torch.tensor([float(read(group)) for group in self.groups], dtype=torch.float64)
         return values[self.books.group_of]
 
-    def _group(self, bucket: Bucket) -> dict[str, Any]:
-        return self.groups[self.books.group_of[bucket.rows[0]]]
-
-    def _number(self, bucket: Bucket, values: Any, like: Tensor) -> Any:
-        return self._constant(bucket.numbers(values, like), like)
+    def _number(self, part: Part, values: Any, like: Tensor) -> Any:
+        return self._constant(part.bucket.numbers(values, like), like)
 
     def _constant(self, value: Any, like: Tensor) -> Any:
         """A number, as a tensor if it goes into compiled code, which would be compiled anew for every other float."""

@@ -1,0 +1,130 @@
+"""A step of `Hedged`, against AdamW and Muon: 25 million parameters in the shapes of GPT-2, and 2,000 tiny tensors.
+
+Printed are ratios of the medians of interleaved steps in one run, float32, two threads. Run: python benchmarks/torch_step.py
+"""
+
+import statistics
+import time
+
+import torch
+
+from o2nc.torch import Hedged, Mask
+
+REPEATS = 7
+
+
+def gpt(width=384, layers=12, vocabulary=8192, context=1024):
+    shapes = [(vocabulary, width), (context, width)]
+    for _ in range(layers):
+        shapes += [(3 * width, width), (width, width), (4 * width, width), (width, 4 * width)]
+        shapes += [(3 * width,), (width,), (4 * width,)] + [(width,)] * 5
+    return shapes
+
+
+def tiny():
+    return [(8, 8), (16,)] * 1000
+
+
+class Muon(torch.optim.Optimizer):
+    """Muon with Newton and Schulz in float32, AdamW's length, and AdamW for what is no matrix; the plainest code."""
+
+    def __init__(self, params, lr):
+        params = list(params)
+        super().__init__([p for p in params if p.ndim == 2], {"lr": lr})
+        self.rest = torch.optim.AdamW([p for p in params if p.ndim != 2], lr=lr, foreach=True)
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state["m"] = torch.zeros_like(p)
+                m = state["m"].lerp_(p.grad, 0.1)
+                X = m.T if m.shape[0] > m.shape[1] else m
+                X = X / X.norm()
+                for _ in range(5):
+                    B = X @ X.T
+                    X = 3.4445 * X + (2.0315 * B @ B - 4.7750 * B) @ X
+                X = X.T if m.shape[0] > m.shape[1] else X
+                p.sub_(X, alpha=group["lr"] * 0.2 * max(m.shape) ** 0.5)
+        self.rest.step()
+
+
+class TorchMuon:
+    def __init__(self, params, lr):
+        params = list(params)
+        self.parts = [
+            torch.optim.Muon([p for p in params if p.ndim == 2], lr=lr),
+            torch.optim.AdamW([p for p in params if p.ndim != 2], lr=lr, foreach=True),
+        ]
+
+    def step(self):
+        for part in self.parts:
+            part.step()
+
+
+def half(p):
+    mask = torch.zeros(p.shape, dtype=torch.bool)
+    mask.view(-1)[::2] = True
+    return mask
+
+
+PAIR = ("momentum", "adam")
+METHODS = {
+    "AdamW foreach": lambda params: torch.optim.AdamW(params, lr=1e-3, foreach=True),
+    "AdamW fused": lambda params: torch.optim.AdamW(params, lr=1e-3, fused=True),
+    "Hedged adam": lambda params: Hedged(params, experts=("adam",)),
+    "Hedged momentum+adam": lambda params: Hedged(params, experts=PAIR),
+    "Hedged momentum+adam loop": lambda params: Hedged(params, experts=PAIR, foreach=False),
+    "Hedged momentum+adam compiled": lambda params: Hedged(params, experts=PAIR, compile=True),
+    "Hedged momentum+mask": lambda params: Hedged(params, experts=("momentum", Mask(half))),
+}
+MUON = {
+    "Muon float32": lambda params: Muon(params, lr=1e-3),
+    "Hedged momentum+adam+polar": lambda params: Hedged(params),
+}
+
+
+def medians(methods, shapes, repeats=REPEATS):
+    """Milliseconds of a step, each method on its own parameters."""
+    steps = {}
+    for name, make in methods.items():
+        params = [torch.randn(shape).requires_grad_() for shape in shapes]
+        for p in params:
+            p.grad = torch.randn(p.shape)
+        steps[name] = make(params).step
+    for step in steps.values():
+        step(), step(), step()  # state, plans and compiled code
+    times = {name: [] for name in steps}
+    for _ in range(repeats):
+        for name, step in steps.items():
+            start = time.perf_counter()
+            step()
+            times[name].append(1e3 * (time.perf_counter() - start))
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def show(title, found, *bases):
+    print(title)
+    for name, value in found.items():
+        ratios = ", ".join(f"{value / found[base]:.2f} x {base}" for base in bases)
+        print(f"  {name:32s} {value:9.1f} ms   {ratios}")
+
+
+def main():
+    torch.set_num_threads(2)
+    torch.manual_seed(0)
+    for title, shapes in (("25 million parameters", gpt()), ("2,000 tiny tensors", tiny())):
+        show(title, medians(METHODS, shapes), "AdamW foreach", "AdamW fused")
+    show("25 million parameters, with polar", medians(MUON, gpt(), repeats=3), "Muon float32")
+    small = gpt(width=128, layers=2, vocabulary=512, context=128)
+    show("0.5 million parameters, with polar", medians({**MUON, "torch.optim.Muon": TorchMuonOf}, small, repeats=3), "Muon float32")
+
+
+def TorchMuonOf(params):
+    return TorchMuon(params, lr=1e-3)
+
+
+if __name__ == "__main__":
+    main()
