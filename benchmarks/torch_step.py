@@ -1,6 +1,7 @@
 """A step of `Hedged`, against AdamW and Muon: 25 million parameters in the shapes of GPT-2, and 2,000 tiny tensors.
 
-Printed are ratios of the medians of interleaved steps in one run, float32, two threads. Run: python benchmarks/torch_step.py
+Printed are ratios of the medians of interleaved steps in one run, float32, two threads. Run:
+python benchmarks/torch_step.py
 """
 
 import statistics
@@ -8,6 +9,7 @@ import time
 
 import torch
 
+from o2nc.operators import newton_schulz
 from o2nc.torch import Hedged, Mask
 
 REPEATS = 7
@@ -26,7 +28,7 @@ def tiny():
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon with Newton and Schulz in float32, AdamW's length, and AdamW for what is no matrix; the plainest code."""
+    """Muon in float32, at AdamW's length, and AdamW for what is no matrix: the least that it can cost."""
 
     def __init__(self, params, lr):
         params = list(params)
@@ -41,22 +43,18 @@ class Muon(torch.optim.Optimizer):
                 if not state:
                     state["m"] = torch.zeros_like(p)
                 m = state["m"].lerp_(p.grad, 0.1)
-                X = m.T if m.shape[0] > m.shape[1] else m
-                X = X / X.norm()
-                for _ in range(5):
-                    B = X @ X.T
-                    X = 3.4445 * X + (2.0315 * B @ B - 4.7750 * B) @ X
-                X = X.T if m.shape[0] > m.shape[1] else X
+                X = newton_schulz(m)
                 p.sub_(X, alpha=group["lr"] * 0.2 * max(m.shape) ** 0.5)
         self.rest.step()
 
 
 class TorchMuon:
-    def __init__(self, params, lr):
-        params = list(params)
+    """PyTorch's own, in bfloat16, and AdamW for what is no matrix."""
+
+    def __init__(self, params):
         self.parts = [
-            torch.optim.Muon([p for p in params if p.ndim == 2], lr=lr),
-            torch.optim.AdamW([p for p in params if p.ndim != 2], lr=lr, foreach=True),
+            torch.optim.Muon([p for p in params if p.ndim == 2], lr=1e-3),
+            torch.optim.AdamW([p for p in params if p.ndim != 2], lr=1e-3, foreach=True),
         ]
 
     def step(self):
@@ -118,12 +116,9 @@ def main():
     for title, shapes in (("25 million parameters", gpt()), ("2,000 tiny tensors", tiny())):
         show(title, medians(METHODS, shapes), "AdamW foreach", "AdamW fused")
     show("25 million parameters, with polar", medians(MUON, gpt(), repeats=3), "Muon float32")
-    small = gpt(width=128, layers=2, vocabulary=512, context=128)
-    show("0.5 million parameters, with polar", medians({**MUON, "torch.optim.Muon": TorchMuonOf}, small, repeats=3), "Muon float32")
-
-
-def TorchMuonOf(params):
-    return TorchMuon(params, lr=1e-3)
+    small = gpt(width=256, layers=2, vocabulary=1024, context=256)
+    methods = {**MUON, "torch.optim.Muon": TorchMuon}
+    show("2 million parameters, with polar", medians(methods, small, repeats=3), "Muon float32")
 
 
 if __name__ == "__main__":

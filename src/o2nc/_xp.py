@@ -109,6 +109,14 @@ def matvec(A: Array, v: Array) -> Array:
     return xp.matmul(A, v[..., None])[..., 0]
 
 
+def multiply_add(C: Array, A: Array, B: Array, c: float, a: float) -> Array:
+    """c C + a A B, in one pass where the library has one."""
+    xp = namespace(A)
+    if array_api_compat.is_torch_array(A) and A.ndim == 2:
+        return xp.addmm(C, A, B, beta=c, alpha=a)
+    return c * C + a * xp.matmul(A, B)
+
+
 def flatten_matrix(A: Array) -> Array:
     """(..., p, q) -> (..., p q)."""
     return namespace(A).reshape(A, (*A.shape[:-2], A.shape[-2] * A.shape[-1]))

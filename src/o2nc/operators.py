@@ -405,5 +405,5 @@ def newton_schulz(A: Array, steps: int = 5) -> Array:
     X = xp.matrix_transpose(X) if tall else X  # the Gram matrix of the shorter side
     for _ in range(steps):
         gram = xp.matmul(X, xp.matrix_transpose(X))
-        X = a * X + xp.matmul(b * gram + c * xp.matmul(gram, gram), X)
+        X = _xp.multiply_add(X, _xp.multiply_add(gram, gram, gram, b, c), X, a, 1.0)
     return xp.astype(xp.matrix_transpose(X) if tall else X, A.dtype)
