@@ -1,7 +1,6 @@
 """`Converted` among the other parts of PyTorch: schedulers, hooks, closures, checkpoints, precision, wrappers."""
 
 import copy
-import io
 import pickle
 
 import pytest
@@ -12,43 +11,20 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from o2nc.torch import Converted
 from sentences import check
-from training import CASES, assert_same, build, draws, parameters, snapshot, tensors, train
-
-
-def stored(value):
-    buffer = io.BytesIO()
-    torch.save(value, buffer)
-    buffer.seek(0)
-    return torch.load(buffer, weights_only=True)
-
-
-class Net(torch.nn.Module):
-    """Tied weights, a convolution, a scalar."""
-
-    def __init__(self):
-        super().__init__()
-        self.conv = torch.nn.Conv1d(1, 2, 3)
-        self.one, self.two = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8, bias=False)
-        self.two.weight = self.one.weight
-        self.scale = torch.nn.Parameter(torch.tensor(1.0))
-
-    def forward(self, x):
-        return self.scale * self.two(torch.tanh(self.one(self.conv(x[:, None]).flatten(1)[:, :8])))
-
-
-def net():
-    torch.manual_seed(0)
-    return Net().double()
-
-
-def fit(model, opt, rounds, start=0, chunks=1):
-    for t in range(start, start + rounds):
-        x = torch.as_tensor(draws(t)[3].reshape(2, 6), dtype=model.scale.dtype)
-        opt.zero_grad()
-        for part in x.chunk(chunks):
-            (model(torch.cat([part, part], dim=-1)).square().mean() / chunks).backward()
-        opt.step()
-
+from training import (
+    CASES,
+    SCHEDULERS,
+    assert_same,
+    build,
+    draws,
+    fit,
+    net,
+    parameters,
+    snapshot,
+    stored,
+    tensors,
+    train,
+)
 
 # Resuming.
 
@@ -187,28 +163,6 @@ def test_a_first_step_of_zeros_changes_nothing(kind, dtype):
 
 
 # Schedulers, closures, hooks, groups.
-
-SCHEDULERS = {
-    "LambdaLR": lambda opt: lr_scheduler.LambdaLR(opt, lambda t: 1 / (1 + t)),
-    "MultiplicativeLR": lambda opt: lr_scheduler.MultiplicativeLR(opt, lambda t: 0.5),
-    "StepLR": lambda opt: lr_scheduler.StepLR(opt, 1),
-    "MultiStepLR": lambda opt: lr_scheduler.MultiStepLR(opt, [1, 2]),
-    "ConstantLR": lambda opt: lr_scheduler.ConstantLR(opt, 0.5, 2),
-    "LinearLR": lambda opt: lr_scheduler.LinearLR(opt, 0.5, total_iters=3),
-    "ExponentialLR": lambda opt: lr_scheduler.ExponentialLR(opt, 0.9),
-    "PolynomialLR": lambda opt: lr_scheduler.PolynomialLR(opt, 4),
-    "CosineAnnealingLR": lambda opt: lr_scheduler.CosineAnnealingLR(opt, 4),
-    "CosineAnnealingWarmRestarts": lambda opt: lr_scheduler.CosineAnnealingWarmRestarts(opt, 2),
-    "CyclicLR": lambda opt: lr_scheduler.CyclicLR(opt, 0.1, 1.0, 2, cycle_momentum=False),
-    "OneCycleLR": lambda opt: lr_scheduler.OneCycleLR(opt, 1.0, total_steps=6, cycle_momentum=False),
-    "ReduceLROnPlateau": lambda opt: lr_scheduler.ReduceLROnPlateau(opt, patience=0),
-    "SequentialLR": lambda opt: lr_scheduler.SequentialLR(
-        opt, [lr_scheduler.ConstantLR(opt, 0.5, 2), lr_scheduler.ExponentialLR(opt, 0.9)], [2]
-    ),
-    "ChainedScheduler": lambda opt: lr_scheduler.ChainedScheduler(
-        [lr_scheduler.ConstantLR(opt, 0.5, 2), lr_scheduler.ExponentialLR(opt, 0.9)]
-    ),
-}
 
 
 def test_every_scheduler_of_torch_is_tried():

@@ -1,9 +1,11 @@
-"""Parameters, conversions and oracles on them, and samples: what the tests of the torch front end share."""
+"""Parameters, models, conversions, samples and schedulers: what the tests of the torch front end share."""
 
 import copy
+import io
 
 import numpy as np
 import torch
+from torch.optim import lr_scheduler
 
 from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
 from o2nc.conversions import Adam, HeavyBall
@@ -132,3 +134,61 @@ def assert_same(one, two):
         assert torch.equal(one, two)
     else:
         assert one == two
+
+
+def stored(value):
+    buffer = io.BytesIO()
+    torch.save(value, buffer)
+    buffer.seek(0)
+    return torch.load(buffer, weights_only=True)
+
+
+class Net(torch.nn.Module):
+    """Tied weights, a convolution, a scalar."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv1d(1, 2, 3)
+        self.one, self.two = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8, bias=False)
+        self.two.weight = self.one.weight
+        self.scale = torch.nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, x):
+        return self.scale * self.two(torch.tanh(self.one(self.conv(x[:, None]).flatten(1)[:, :8])))
+
+
+def net():
+    torch.manual_seed(0)
+    return Net().double()
+
+
+def fit(model, opt, rounds, start=0, chunks=1):
+    for t in range(start, start + rounds):
+        x = torch.as_tensor(draws(t)[3].reshape(2, 6), dtype=model.scale.dtype)
+        opt.zero_grad()
+        for part in x.chunk(chunks):
+            (model(torch.cat([part, part], dim=-1)).square().mean() / chunks).backward()
+        opt.step()
+
+
+SCHEDULERS = {
+    "LambdaLR": lambda opt: lr_scheduler.LambdaLR(opt, lambda t: 1 / (1 + t)),
+    "MultiplicativeLR": lambda opt: lr_scheduler.MultiplicativeLR(opt, lambda t: 0.5),
+    "StepLR": lambda opt: lr_scheduler.StepLR(opt, 1),
+    "MultiStepLR": lambda opt: lr_scheduler.MultiStepLR(opt, [1, 2]),
+    "ConstantLR": lambda opt: lr_scheduler.ConstantLR(opt, 0.5, 2),
+    "LinearLR": lambda opt: lr_scheduler.LinearLR(opt, 0.5, total_iters=3),
+    "ExponentialLR": lambda opt: lr_scheduler.ExponentialLR(opt, 0.9),
+    "PolynomialLR": lambda opt: lr_scheduler.PolynomialLR(opt, 4),
+    "CosineAnnealingLR": lambda opt: lr_scheduler.CosineAnnealingLR(opt, 4),
+    "CosineAnnealingWarmRestarts": lambda opt: lr_scheduler.CosineAnnealingWarmRestarts(opt, 2),
+    "CyclicLR": lambda opt: lr_scheduler.CyclicLR(opt, 0.1, 1.0, 2, cycle_momentum=False),
+    "OneCycleLR": lambda opt: lr_scheduler.OneCycleLR(opt, 1.0, total_steps=6, cycle_momentum=False),
+    "ReduceLROnPlateau": lambda opt: lr_scheduler.ReduceLROnPlateau(opt, patience=0),
+    "SequentialLR": lambda opt: lr_scheduler.SequentialLR(
+        opt, [lr_scheduler.ConstantLR(opt, 0.5, 2), lr_scheduler.ExponentialLR(opt, 0.9)], [2]
+    ),
+    "ChainedScheduler": lambda opt: lr_scheduler.ChainedScheduler(
+        [lr_scheduler.ConstantLR(opt, 0.5, 2), lr_scheduler.ExponentialLR(opt, 0.9)]
+    ),
+}

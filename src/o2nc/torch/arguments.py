@@ -35,6 +35,11 @@ def listed_group(group: Any) -> dict[str, Any]:
     return {**group, "params": listed(group["params"])}
 
 
+def tensors(group: dict[str, Any]) -> list[Any]:
+    """The parameters of a group without their names."""
+    return [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in group["params"]]
+
+
 def check_group(group: dict[str, Any]) -> None:
     """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors, each once."""
     for name in ("lr", "weight_decay"):
@@ -44,11 +49,11 @@ def check_group(group: dict[str, Any]) -> None:
                 raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
             value = value.item()
         check_number(name, value)
-    tensors = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in group["params"]]
-    for p in tensors:
+    params = tensors(group)
+    for p in params:
         if not isinstance(p, torch.Tensor):
             raise TypeError(f"`params` must be tensors; got a {type(p).__name__} among them.")
         if p.dtype not in DTYPES:
             raise TypeError(f"`params` must have one of the dtypes {', '.join(map(str, DTYPES))}; got {p.dtype}.")
-    if len({id(p) for p in tensors}) < len(tensors):
+    if len({id(p) for p in params}) < len(params):
         raise ValueError("`params` must hold every parameter once; a group has one of them twice.")

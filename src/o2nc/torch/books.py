@@ -94,14 +94,15 @@ class Books:
         entry = self.state[self.params[row]]
         for key, tensor in entry.items():
             self.tensors[key][row] = tensor
-        for key in SCALARS:
-            own = getattr(self, key)[row]
+        for key, own in self.numbers(row).items():
             if key in entry:
                 own.copy_(entry[key])
             entry[key] = own
-        for rows, learner in self.learners:
-            if row in rows:
-                learner.enter(entry, rows.index(row))
+
+    def numbers(self, row: int) -> Entry:
+        """The numbers of a parameter and of its learner, as views of the books."""
+        rows, learner = next(pair for pair in self.learners if row in pair[0])
+        return {**{key: getattr(self, key)[row] for key in SCALARS}, **learner.numbers(rows.index(row))}
 
     def plan(self, rows: tuple[int, ...], size: int, piece: int) -> Plan:
         """A plan with `buckets` of the given sizes."""
@@ -148,7 +149,7 @@ class Books:
 
 
 def resolve(expert: Expert, p: Tensor, group: dict[str, Any]) -> Expert:
-    """What an expert is for a parameter: `Polar` needs a matrix, and is `Adam` elsewhere."""
-    if isinstance(expert, Polar) and (p.ndim < 2 or not group["matrices"]):
+    """What an expert is for a parameter: `Polar` needs a matrix with entries, and is `Adam` elsewhere."""
+    if isinstance(expert, Polar) and (p.ndim < 2 or p.numel() == 0 or not group["matrices"]):
         return Adam()
     return expert

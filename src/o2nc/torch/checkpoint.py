@@ -79,6 +79,4 @@ def entry(saved: Entry, like: Entry, name: str) -> Entry:
         shape, found = tuple(like[key].shape), tuple(value.shape)
         if found != shape:
             raise ValueError(f"`state_dict` must have {key!r} of shape {shape} for {name}; got {found}.")
-        if torch.bool in (value.dtype, like[key].dtype) and value.dtype != like[key].dtype:
-            raise ValueError(f"`state_dict` must have {key!r} in {like[key].dtype} for {name}; got {value.dtype}.")
     return {key: value.to(like[key], copy=True) for key, value in saved.items()}

@@ -12,6 +12,7 @@ from ..guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
 from ..vectors import Blocks, inner
 from .coins import coin
 from .objections import objection
+from .report import Report
 from .two_points import TwoPoints
 
 
@@ -159,17 +160,17 @@ class Converted(TwoPoints):
             return stated(self.conversion, self._point())
         return measured(self.conversion, [self._measures()["regret"]])
 
-    def report(self) -> dict[str, float | str]:
+    def report(self) -> Report:
         """Rounds, regret and clipped share, if it has them, which point is held, and the certificate or the reason."""
         certificate = self.certificate()
-        return {
-            "t": float(self.t),
+        return Report(
+            t=float(self.t),
             **self._measures(),
-            "held": self.held,
-            "certificate": "none" if certificate is None else f"{certificate.name} ({certificate.label})",
-            "bound": math.inf if certificate is None else certificate.bound,
-            "reason": self.reason,
-        }
+            held=self.held,
+            certificate="none" if certificate is None else f"{certificate.name} ({certificate.label})",
+            bound=math.inf if certificate is None else certificate.bound,
+            reason=self.reason,
+        )
 
     def _measures(self) -> dict[str, float]:
         entry, t = self.state.get(self._params[0], {}), max(self.t, 1)

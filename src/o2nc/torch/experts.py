@@ -105,9 +105,10 @@ class Mask:
         if not isinstance(factors, Tensor) or factors.shape != p.shape:
             got = tuple(factors.shape) if isinstance(factors, Tensor) else repr(factors)
             raise ValueError(f"`Mask(mask=...)` must have the shape of its parameter, {tuple(p.shape)}; got {got}.")
-        if bool((factors < 0).any()) or bool((factors > 1).any()):
+        if not bool(((factors >= 0) & (factors <= 1)).all()):
             raise ValueError("`Mask(mask=...)` must have factors in [0, 1].")
-        return factors.detach().to(p.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
+        factors = factors.detach().to(p.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
+        return factors.clone(memory_format=torch.contiguous_format)
 
     def array(self, view: View) -> Tensor:
         """u times the mask, without its factor."""
@@ -117,7 +118,7 @@ class Mask:
 class Whole:
     """An expert that is computed once a step on whole tensors; its state is its last direction."""
 
-    name: str
+    name: ClassVar[str]
     factor: ClassVar[str] = "one"
 
     @property

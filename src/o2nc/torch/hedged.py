@@ -1,19 +1,22 @@
 """An optimizer that hedges between the directions of others."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from ..constants import check_number
-from .arguments import check_group
-from .books import Books
-from .experts import Expert, check_experts
+from .arguments import listed, listed_group
+from .books import Books, width
+from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
+from .experts import Expert
+from .layout import Entry
+from .options import check_options, names
+from .report import Report, practical
 from .sweep import Sweep
 
-VERSION = 1  # of the layout of ``state_dict``
-SCOPES = ("shared", "group", "tensor")
-PATIENCE = 200  # steps after which a learner that has not moved is named
+SAME = ("experts", "weights")  # what a checkpoint cannot change
+PATIENCE = 200  # steps after which learners that have not moved are named
 
 
 class Hedged(torch.optim.Optimizer):
@@ -88,27 +91,25 @@ class Hedged(torch.optim.Optimizer):
             "lr": lr, "experts": experts, "betas": betas, "eps": eps, "weight_decay": weight_decay, "weights": weights,
             "matrices": matrices, "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
-        params = [params] if isinstance(params, torch.Tensor) else list(params)
-        super().__init__(params or [{"params": []}], defaults)
+        super().__init__(listed(params) or [{"params": []}], defaults)
         if not any(group["params"] for group in self.param_groups):
             raise ValueError("`params` must hold at least one parameter; got none.")
 
     _books: Books | None = None
+    _is_patient = True  # until the learners were looked at
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, at any time."""
-        if not isinstance(params := param_group["params"], set):  # which torch refuses
-            param_group["params"] = [params] if isinstance(params, torch.Tensor) else list(params)
-            check_hedged({**self.defaults, **param_group})
-        experts = check_experts(param_group.get("experts", self.defaults["experts"]))
-        super().add_param_group({**param_group, "experts": tuple(expert.name for expert in experts)})
+        param_group = listed_group(param_group)
+        experts = check_options({**self.defaults, **param_group}, self.param_groups)
+        super().add_param_group({**param_group, "experts": names(experts)})
         self._experts.append(experts)
         self._books = None
 
     @property
     def books(self) -> Books:
-        """The books, opened anew after parameters were added or a checkpoint was loaded."""
-        if self._books is None:
+        """The books, opened anew after parameters were added, or the state was loaded or cleared."""
+        if self._books is None or self._books.state is not self.state or not self.state:
             self._books = Books(self.param_groups, self._experts, self.state)
         return self._books
 
@@ -142,6 +143,51 @@ class Hedged(torch.optim.Optimizer):
         sweep.learn(judgement)
         sweep.count(squares, means)
         sweep.move()
+        self._look()
+
+    @property
+    def t(self) -> int:
+        """The number of steps so far: the most of any parameter."""
+        return int(self.books.t.max())
+
+    def report(self) -> Report:
+        """Weights, their entropy, regret and effective step of each group: a dict; its ``str`` is a table."""
+        return practical(self.books, self.param_groups)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what ``state_dict()`` returned, into another dtype or device too; the experts must be the same."""
+        load(self, state_dict, self._read)
+
+    def _read(self, saved: dict[str, Any]) -> list[Entry]:
+        check_counts(saved, self.param_groups)
+        for k, (group, here) in enumerate(zip(saved["param_groups"], self.param_groups, strict=True)):
+            check_version(group.get("version") if "experts" in group else None, "Hedged")
+            was, now = ({f"{name} of group {k}": str(each[name]) for name in SAME} for each in (group, here))
+            check_same(was, now, "experts and learners")
+        books = self.books
+        like = ({"x": e["m"], **e, **books.numbers(row)} for row, e in enumerate(map(books.entry, range(len(books.t)))))
+        found = entries(saved, like)
+        for p, entry in zip(books.params, found, strict=True):
+            if p.dtype == width(p):
+                entry.pop("x", None)  # the parameter is the point
+            elif entry:
+                entry.setdefault("x", p.detach().to(width(p)))
+        return found
+
+    def _look(self) -> None:
+        """Warn, once, if learners have not moved."""
+        books = self.books
+        if not self._is_patient or books.t.max() < PATIENCE or not books.played.any():
+            return
+        self._is_patient = False
+        for rows, learner in books.learners:
+            if learner.K > 1 and (learner.weights() - 1 / learner.K).abs().max() < 1e-3:
+                experts = ", ".join(names(self._experts[books.group_of[rows[0]]]))
+                warnings.warn(
+                    f"After {PATIENCE} steps the weights of {experts} are still those of the start. There is nothing "
+                    "to learn if the experts are the same for these parameters, or the learning rate is too small.",
+                    stacklevel=2,
+                )
 
     def __getstate__(self) -> dict[str, Any]:
         own = ("nonfinite", "foreach", "compile", "_experts")
@@ -157,19 +203,3 @@ def check_gradient(g: torch.Tensor) -> torch.Tensor:
     if g.layout != torch.strided:
         raise TypeError(f"Gradients must be dense; got one with layout {g.layout}.")
     return g.contiguous()
-
-
-def check_hedged(group: dict[str, Any]) -> None:
-    """Raise unless the options of a group are what they must be."""
-    check_group(group)
-    betas = group["betas"]
-    if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-        raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
-    for name, value in (("betas[0]", betas[0]), ("betas[1]", betas[1]), ("rho", group["rho"])):
-        check_number(name, value)
-        if value >= 1:
-            raise ValueError(f"`{name}` must be below 1; got {value}.")
-    for name in ("eps", "c"):
-        check_number(name, group[name], positive=name == "c")
-    if group["weights"] not in SCOPES:
-        raise ValueError(f"`weights` must be among {SCOPES}; got {group['weights']!r}.")

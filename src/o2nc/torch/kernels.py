@@ -49,7 +49,7 @@ def move(x: Tensor, experts: Sequence[Expert], view: View, shares: Sequence[Any]
     for expert, share in zip(experts, shares, strict=True):
         d = expert.array(view)
         if isinstance(share, Tensor):
-            x.sub_(d * share)
+            x.addcmul_(d, share, value=-1)  # rounds once, as the other does
         else:
             x.sub_(d, alpha=share)
 

@@ -1,7 +1,6 @@
 """The learners of `Hedged`: who weighs the experts of which parameters."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -58,13 +57,9 @@ class Learner:
         self.C.copy_(state.C)
         self.V.copy_(state.V)
 
-    def enter(self, entry: dict[str, Any], k: int) -> None:
-        """Take what the state of the k-th parameter holds, if it holds something, and let it hold views from now on."""
-        for key in KEYS:
-            own = getattr(self, key)[self.rows[k]]
-            if key in entry:
-                own.copy_(entry[key])
-            entry[key] = own
+    def numbers(self, k: int) -> dict[str, Tensor]:
+        """What is remembered for the k-th parameter, as views."""
+        return {key: getattr(self, key)[self.rows[k]] for key in KEYS}
 
     def _state(self) -> ShortMemoryState:
         return ShortMemoryState(C=self.C, V=self.V, t=self.V)

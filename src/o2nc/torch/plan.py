@@ -1,7 +1,7 @@
 """How the parameters that have gradients are swept over."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 

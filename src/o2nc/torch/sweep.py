@@ -7,7 +7,7 @@ import torch
 
 from .books import Books, width
 from .buckets import SIZE
-from .experts import View, Whole
+from .experts import View
 from .kernels import compiled, judge, move, track
 from .plan import FACTORS, Part
 
@@ -102,6 +102,14 @@ class Sweep:
             self._shift(part, factors, weights, self._view(part, factors))
         for row in self.plan.narrow:
             self.books.params[row].copy_(self.x[row])
+
+    def mixture(self) -> list[Tensor]:
+        """What the last step has added to each of the rows: `move` from 0, with nothing new."""
+        self.x = [None if m is None else torch.zeros_like(m) for m in self.state["m"]]
+        factors, weights = self._factors(), self.books.weights()
+        for part in self.parts:
+            self._shift(part, factors, weights, self._view(part, factors))
+        return [self.x[row] for row in self.rows]
 
     def _follow(self) -> None:
         """Where a narrow parameter is no longer the rounding of its point, since it was changed, the point follows."""

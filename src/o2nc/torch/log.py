@@ -1,0 +1,86 @@
+"""Reports of a run, written as it goes."""
+
+import csv
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+Record = dict[str, Any]
+
+
+def log(opt: torch.optim.Optimizer, to: Any, every: int = 1) -> RemovableHandle:
+    """Write the report of `Hedged` or `Converted` after its steps.
+
+    Records are flat, with keys such as "groups/0/weights/adam". A row is appended to those that are in a CSV file, so
+    that a resumed run goes on; the columns must be the same.
+
+    Args:
+        opt: the optimizer.
+        to: a TensorBoard ``SummaryWriter``, or anything with ``add_scalar(key, value, step)``, which gets the numbers;
+            a path that ends in ".csv"; or a function of the record.
+        every: how many steps there are from one record to the next.
+
+    Returns:
+        A handle; its ``remove()`` ends the log.
+
+    Reference: none.
+
+    >>> from o2nc.torch import Hedged
+    >>> x, seen = torch.ones(2, requires_grad=True), []
+    >>> opt = Hedged([x], lr=0.1)
+    >>> handle = log(opt, lambda record: seen.append(record["step"]), every=2)
+    >>> for _ in range(4):
+    ...     x.grad = torch.ones(2)
+    ...     opt.step()
+    >>> seen
+    [2, 4]
+    >>> handle.remove()
+    """
+    if not isinstance(opt, torch.optim.Optimizer) or not hasattr(opt, "report"):
+        raise TypeError(f"`opt` must be `Hedged` or `Converted`; got a {type(opt).__name__}.")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ValueError(f"`every` must be a whole number of at least 1; got {every!r}.")
+    write, last = writer(to), opt.t  # type: ignore[attr-defined]
+
+    def hook(opt: Any, *_: Any) -> None:
+        nonlocal last
+        if opt.t != last and opt.t % every == 0:  # a step that was left out is not there twice
+            write(opt.t, opt.report().flat())
+        last = opt.t
+
+    return opt.register_step_post_hook(hook)
+
+
+def writer(to: Any) -> Callable[[int, Record], None]:
+    """What takes a step and its record; raise if there is no place for them."""
+    if hasattr(to, "add_scalar"):
+        return lambda t, record: scalars(to, t, record)
+    if isinstance(to, (str, os.PathLike)) and Path(to).suffix == ".csv":
+        return lambda t, record: append(Path(to), record)
+    if callable(to):
+        return lambda t, record: to(record)
+    got = repr(to) if isinstance(to, str) else f"a {type(to).__name__}"
+    raise TypeError(f"`to` must have `add_scalar`, be a path that ends in '.csv' or a function of a dict; got {got}.")
+
+
+def scalars(to: Any, t: int, record: Record) -> None:
+    """The numbers of a record, one by one."""
+    for key, value in record.items():
+        if isinstance(value, (int, float)):
+            to.add_scalar(key, value, t)
+
+
+def append(path: Path, record: Record) -> None:
+    """A row more, and before the first one the header."""
+    header = path.read_text().partition("\n")[0] if path.exists() else ""
+    if header and next(csv.reader([header])) != list(record):
+        raise ValueError(f"{path} must have the columns of this run, {', '.join(record)}; it has {header}.")
+    with path.open("a", newline="") as file:
+        rows = csv.DictWriter(file, list(record))
+        if not header:
+            rows.writeheader()
+        rows.writerow(record)
