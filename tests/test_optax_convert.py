@@ -239,15 +239,16 @@ SHARDED = """
 import jax, jax.numpy as jnp, numpy as np, optax
 from jax.sharding import NamedSharding, PartitionSpec as P
 from test_optax_convert import CONVERSIONS, assert_equal, sample
-from o2nc.optax import convert
+from o2nc.optax import convert, hedge
 
 mesh = jax.make_mesh((2,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
 rng = np.random.default_rng(0)
 x1 = {"b": rng.normal(size=2), "w": rng.normal(size=(2, 4))}
 specs = {"b": P(), "w": P(None, "d")}
 put = lambda tree: jax.tree.map(lambda a, spec: jax.device_put(a, NamedSharding(mesh, spec)), tree, specs)
-for name in ("segment, end", "clipped Adam"):
-    tx, runs = convert(CONVERSIONS[name], seed=3), []
+conversions = [CONVERSIONS[name] for name in ("segment, end", "clipped Adam")]
+for tx in (*map(convert, conversions), hedge(0.1, ["momentum", "adam"])):
+    runs = []
     step = jax.jit(lambda x, state: (lambda u, s: (optax.apply_updates(x, u), s))(*tx.update(sample(x, x), state, x)))
     for x in (jax.tree.map(jnp.asarray, x1), put(x1)):
         state = first = tx.init(x)
@@ -256,10 +257,10 @@ for name in ("segment, end", "clipped Adam"):
         runs.append((x, state))
     assert_equal(*runs)
     x, state = runs[1]
-    assert all(len(a.sharding.device_set) == 2 for a in jax.tree.leaves(x)), name
-    spec = lambda a: a.sharding.spec
-    optax.tree_map_params(tx, lambda a, s: None if spec(a) == s else 1 / 0, state, specs)
-    optax.tree_map_params(tx, lambda a, s: None if spec(a) == s else 1 / 0, first, specs)
+    assert all(len(a.sharding.device_set) == 2 for a in jax.tree.leaves(x))
+    for one in (first, state):  # numbers are on every device
+        optax.tree_map_params(tx, lambda a, s: None if a.sharding.spec == (s if a.ndim else P()) else 1 / 0, one, specs)
+        assert all(len(a.sharding.device_set) == 2 for a in jax.tree.leaves(one))
 print("the same")
 """
 

@@ -5,8 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import torch
 
 from o2nc.optax import hedge, report
+from o2nc.optax.sums import LANES, sums
+from o2nc.torch import Hedged
 from reference_practical import Practical
 from sentences import check
 
@@ -90,6 +93,34 @@ def test_the_polar_expert_is_the_literal_one(matrices):
     assert_equal(found, literal(experts, matrices=matrices), atol=1e-4 if matrices[1] else 1e-10)
 
 
+def test_pytorch_makes_the_same_steps():
+    """One rule, two front ends: the same gradients give the same points and weights."""
+    experts = ("momentum", "adam", "sign")
+    points, state = on_jax(hedge(rates, experts, weight_decay=0.1))
+    x = {name: torch.tensor(a, requires_grad=True) for name, a in TREE.items()}
+    other = Hedged(list(x.values()), experts=experts, weight_decay=0.1)
+    for t in range(STEPS):
+        for name, s in gradient(t, {name: a.detach().numpy() for name, a in x.items()}).items():
+            x[name].grad = torch.tensor(s)
+        other.param_groups[0]["lr"] = float(RATES[t])
+        other.step()
+        for name, a in x.items():
+            np.testing.assert_allclose(points[t][name], a.detach().numpy(), rtol=0, atol=1e-10)
+    weights = other.report()["groups"][0]["weights"]
+    np.testing.assert_allclose(report(state).weights, [weights[name] for name in experts], atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [5, 2 * LANES, 3 * LANES + 7])
+def test_sums_in_lanes(size):
+    a, b = RNG.normal(size=(2, size))
+    terms = lambda a, b: (a * b, abs(a), b / (1 + a * a))
+    wanted = [term.sum() for term in terms(a, b)]
+    found = jax.jit(lambda a, b: sums(terms, a, b))(a.reshape(1, -1), b.reshape(1, -1))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    twice = jax.vmap(lambda a, b: sums(terms, a, b))(np.stack([a, b]), np.stack([b, a]))
+    np.testing.assert_allclose([total[0] for total in twice], wanted, rtol=1e-12)
+
+
 def test_one_transformation_is_that_optimizer():
     """hedge over scale_by_adam alone is AdamW; over its own "adam" too."""
     for expert in (optax.scale_by_adam(), "adam"):
@@ -103,8 +134,6 @@ def test_one_transformation_is_that_optimizer():
 
 def test_transformations_are_weighed_as_the_named_experts_are():
     """ "adam" from Optax and from the tracker are the same expert, so that their weights are equal."""
-    found = on_jax(hedge(0.05, ["momentum", "adam", optax.scale_by_adam()]))
-    weights = np.asarray(report(found[1]).weights)
     only_w = lambda tree: {"w": tree["w"]}
     tx = hedge(0.05, ["momentum", "adam", optax.scale_by_adam()])
     x, state = only_w(TREE), tx.init(only_w(TREE))

@@ -29,6 +29,14 @@ class Tracker(NamedTuple):
     c1: jax.Array  # the weight of m, 1 - b1^t, ()
     c2: jax.Array  # the weight of v, q and e, 1 - b2^t, ()
 
+    def arrays(self) -> tuple[jax.Array, ...]:
+        """What there is entry by entry: m, and v if there is one."""
+        return (self.m,) if self.v is None else (self.m, self.v)
+
+    def over(self, m: jax.Array, v: jax.Array | None = None) -> "Tracker":
+        """The tracker of other entries of the leaf."""
+        return self._replace(m=m, v=v)
+
     def u(self) -> jax.Array:
         """m^ e / q, and 0 before the first gradient."""
         return self.m * (inverse(self.c1) * self.e * inverse(self.q))

@@ -118,6 +118,7 @@ def hedge(
         losses, sizes = rule.charge(s, state.trackers, state.d, state.played)
         learned = learner.observe(state.learner, losses)
         w, lr = learner.weights(learned), _at(learning_rate, state.count, s)
+        s = jax.tree.map(lambda a: a + 0 * w[0], s)  # after the charge: now donated trackers can change in place
         trackers = rule.track(s, sizes, state.trackers)
         directions, d, inner = rule.directions(s, trackers, state.inner, params, extra)
         steps = jax.tree.map(lambda *ds: -lr * sum(w[k] * d for k, d in enumerate(ds)), *directions)

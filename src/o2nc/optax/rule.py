@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -92,11 +93,10 @@ class Rule:
         for i, (a, tracker, matrix) in enumerate(
             zip(jax.tree.leaves(s), trackers.leaves(), self._is_matrix(s), strict=True)
         ):
-            ds = [
-                last[k][i] if self._keeps(k) else from_tracker(expert, tracker, matrix, self.eps)
-                for k, expert in enumerate(self.experts)
-            ]
-            square, absolute, *products = sums([a * a, jnp.abs(a), *(u * v for v in ds for u in (a, tracker.m))])
+            whole = [k for k in range(len(self.experts)) if self._keeps(k)]
+            square, absolute, *products = sums(
+                partial(self._terms, tracker, whole, matrix), a, *tracker.arrays(), *(last[k][i] for k in whole)
+            )
             sizes.append(Size(square / max(a.size, 1), absolute / max(a.size, 1)))
             kept = kept + played * jnp.stack(products[::2])
             promised = promised + played * inverse(tracker.c1) * jnp.stack(products[1::2])
@@ -136,6 +136,13 @@ class Rule:
             else:
                 found.append(form.unflatten([from_tracker(expert, *leaf, self.eps) for leaf in leaves]))
         return found, tuple(d if self._keeps(k) else None for k, d in enumerate(found)), tuple(after)
+
+    def _terms(self, tracker: Tracker, whole: list[int], matrix: bool, a: jax.Array, *arrays: jax.Array) -> list:
+        """What is summed over a leaf with the gradient ``a``: its size, and what each expert kept and promised."""
+        own = len(tracker.arrays())
+        tracker, kept = tracker.over(*arrays[:own]), dict(zip(whole, arrays[own:], strict=True))
+        ds = [kept[k] if k in kept else from_tracker(e, tracker, matrix, self.eps) for k, e in enumerate(self.experts)]
+        return [a * a, jnp.abs(a), *(u * d for d in ds for u in (a, tracker.m))]
 
     def _keeps(self, k: int) -> bool:
         """Whether the direction of expert k is kept; that of the others is computed again where it is needed."""
