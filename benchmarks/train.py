@@ -26,10 +26,11 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(range(5)))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2, help="processes; 0 prints what is there and runs nothing")
     parser.add_argument("--docs", type=Path)
     options = parser.parse_args()
-    run(options.out, options.tasks, options.seeds, options.methods, options.workers)
+    if options.workers:
+        run(options.out, options.tasks, options.seeds, options.methods, options.workers)
     chosen = {
         cell: record
         for cell, record in load(options.out).items()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator
 
 from .methods import METHODS, RATES
 from .table import Results, mean, of_seeds, standard_error
@@ -35,7 +36,11 @@ def draw(results: Results, path: Path) -> None:
                 ax.errorbar(list(found), means, errors, **look)
             elif found:
                 ax.axhline(means[0], **look)
-        ax.set(title=task, xscale="log", yscale="log", xlabel="learning rate")
+        ax.set(title=task, xscale="log", xlabel="learning rate")
+        if ax.dataLim.ymax > 4 * ax.dataLim.ymin:
+            ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xticks(RATES, [f"{lr:g}" for lr in RATES])
         ax.minorticks_off()
     axes[0, 0].set_ylabel("training objective, nats")

@@ -21,6 +21,11 @@ def standard_error(values: list[float]) -> float:
     return stdev(values) / math.sqrt(len(values))
 
 
+def plus_minus(error: float) -> str:
+    """Nothing if there is but one seed."""
+    return "" if math.isnan(error) else f" ± {error:.3f}"
+
+
 def mean(losses: dict[int, float]) -> float:
     return fmean(losses.values()) if losses else math.inf
 
@@ -47,7 +52,7 @@ def losses(results: Results, task: str, key: str) -> str:
         if not math.isfinite(mean(values)):
             return "diverged"
         number = f"{mean(values):.3f}"
-        return (f"**{number}**" if mean(values) == least else number) + f" ± {standard_error([*values.values()]):.3f}"
+        return (f"**{number}**" if mean(values) == least else number) + plus_minus(standard_error([*values.values()]))
 
     body = [[method.title, *(entry(found[name, lr]) for lr in rates)] for name, method in METHODS.items()]
     return rows(["", *(f"lr {lr:g}" for lr in rates)], [row for row in body if any(row[1:])])
@@ -66,7 +71,7 @@ def criterion(results: Results, tasks: list[str]) -> tuple[str, int, int]:
             best = min(EXPERTS, key=lambda name: mean(found[name]))
             gap, error = paired(found["hedged"], found[best])
             allowed = max(0.03 * mean(found[best]), 2 * error, 0.01)
-            numbers = [f"{mean(found[best]):.3f}", f"{mean(found['hedged']):.3f}", f"{gap:+.3f} ± {error:.3f}"]
+            numbers = [f"{mean(found[best]):.3f}", f"{mean(found['hedged']):.3f}", f"{gap:+.3f}{plus_minus(error)}"]
             verdict = "pass" if gap <= allowed else "**miss**"
             body.append([task, f"{lr:g}", best, *numbers, f"{allowed:.3f}", verdict])
     header = ["task", "lr", "best expert", "its objective", "Hedged", "difference", "allowed", ""]
