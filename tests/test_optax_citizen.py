@@ -129,9 +129,9 @@ def test_narrow_parameters_have_a_wide_state(tx):
 
 @BOTH
 def test_none_and_nothing(tx):
-    updates, state = tx.update({"none": None, **GRADIENTS[0]}, tx.init({"none": None, **TREE}), {"none": None, **TREE})
-    assert updates.pop("none") is None
-    assert_equal(updates, tx.update(GRADIENTS[0], tx.init(TREE), TREE)[0])
+    params, _ = run(tx, {"none": None, **TREE}, [{"none": None, **GRADIENTS[0]}])[0]
+    assert params.pop("none") is None
+    assert_equal(params, run(tx, gradients=GRADIENTS[:1])[0][0])
     for empty in ({}, None, {"a": None, "b": []}):
         updates, state = tx.update(empty, tx.init(empty), empty)
         assert updates == empty
