@@ -4,13 +4,14 @@ One step, for the gradients s of the tensors at the point where the last step ha
 
 1. Charge. To first order, expert k had promised the decrease p_k = sum of lr <m^, d_k> over the tensors that it moved,
    with the tracker of that step. The new gradient finds that g_k = sum of lr <s, d_k> of it was kept, at most p_k and
-   at least -p_k. What was kept counts, and what was not costs half of itself on top:
-   l_k = -(g_k - (p_k - g_k) / 2) / max_j p_j; if nobody promised anything, 0.
+   at least -p_k. What was kept counts, and what was not costs two fifths of itself on top:
+   l_k = -(g_k - 0.4 (p_k - g_k)) / max_j p_j; if nobody promised anything, 0.
 2. Learn. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)).
-3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and with one number a tensor q <- b2 q + (1 - b2) mean(s^2)
-   and e <- b2 e + (1 - b2) mean|s|; m^, v^, q^ and e^ are these without the weight of their zero start.
+3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and with one number a tensor q <- b2 q + (1 - b2) mean(s^2);
+   m^, v^ and q^ are these without the weight of their zero start.
 4. Move. x <- (1 - lr decay) x - lr sum_k w_k d_k, where every expert gives each tensor a direction:
-   momentum  u = m^ e^ / q^, at the length at which it promises what the sign of a constant gradient would
+   momentum  u = f m^, with the factor f at which it would have promised what adam did in the last step,
+             f = <m^, d> / <m^, m^>; in the first step, and where adam is not among the experts, f = 1 / sqrt(q^)
    adam      m^ / (sqrt(v^) + eps)
    polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2;
              adam's direction for tensors that are no matrices
@@ -50,7 +51,7 @@ class Practical:
         n, K = len(self.x), len(experts)
         self.scopes = [0] * n if scopes is None else scopes
         self.matrices = [p.ndim >= 2 for p in self.x] if matrices is None else matrices
-        self.t, self.q, self.e, self.played = [0] * n, [0.0] * n, [0.0] * n, [0.0] * n
+        self.t, self.q, self.f, self.played = [0] * n, [0.0] * n, [0.0] * n, [0.0] * n
         self.m = [np.zeros_like(p) for p in self.x]
         self.v = [np.zeros_like(p) for p in self.x]
         self.d = [[np.zeros_like(p)] * K for p in self.x]
@@ -72,7 +73,7 @@ class Practical:
             promised = [sum(self.played[i] * np.sum(self.hat(i) * self.d[i][k]) for i in mine) for k in range(K)]
             kept = [max(min(g, abs(p)), -abs(p)) for g, p in zip(kept, promised, strict=True)]
             most = max(promised)
-            losses = [-(g - (p - g) / 2) / most if most > 0 else 0.0 for g, p in zip(kept, promised, strict=True)]
+            losses = [-(g - 0.4 * (p - g)) / most if most > 0 else 0.0 for g, p in zip(kept, promised, strict=True)]
             had = sum(w * loss for w, loss in zip(self.w[scope], losses, strict=True))
             for k in range(K):
                 self.regret[scope][k] += had - losses[k]
@@ -89,11 +90,15 @@ class Practical:
             self.x[i] = (1 - lr[i] * decay[i]) * self.x[i]
             if self.t[i] == 0 and not s.any():
                 continue
+            if self.t[i] > 0 and self.has_adam(i):
+                m = self.hat(i)
+                self.f[i] = np.sum(m * self.direction(i, "adam")) / np.sum(m * m)
             self.t[i] += 1
             self.m[i] = b1 * self.m[i] + (1 - b1) * s
             self.v[i] = b2 * self.v[i] + (1 - b2) * s**2
             self.q[i] = b2 * self.q[i] + (1 - b2) * np.mean(s**2)
-            self.e[i] = b2 * self.e[i] + (1 - b2) * np.mean(np.abs(s))
+            if self.t[i] == 1 or not self.has_adam(i):
+                self.f[i] = 1 / math.sqrt(self.q[i] / (1 - b2 ** self.t[i]))
             self.d[i] = [self.direction(i, expert) for expert in self.experts]
             step = sum(w * d for w, d in zip(self.w[self.scopes[i]], self.d[i], strict=True))
             self.x[i] = self.x[i] - lr[i] * step
@@ -102,10 +107,13 @@ class Practical:
     def hat(self, i):
         return self.m[i] / (1 - self.betas[0] ** self.t[i]) if self.t[i] else self.m[i]
 
+    def has_adam(self, i):
+        return "adam" in self.experts or ("polar" in self.experts and not self.matrices[i])
+
     def direction(self, i, expert):
         m, b2 = self.hat(i), self.betas[1]
         v = self.v[i] / (1 - b2 ** self.t[i])
-        u = m * self.e[i] / self.q[i]
+        u = self.f[i] * m
         if expert == "momentum":
             return u
         if expert == "adam" or (expert == "polar" and not self.matrices[i]):

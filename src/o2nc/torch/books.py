@@ -13,7 +13,7 @@ from .plan import FACTORS, Part, Plan
 
 Tensor = torch.Tensor
 Entry = dict[str, Tensor]
-SCALARS = ("t", "q", "e", "played")  # steps, the averages of s^2 and |s|, and the lr with which it was moved last
+SCALARS = ("t", "q", "f", "played")  # steps, the average of s^2, u = f m^ and the lr when it was moved last
 
 
 def width(p: Tensor) -> torch.dtype:
@@ -46,7 +46,7 @@ class Books:
             for p in group["params"]
         ]
         n = len(self.params)
-        self.t, self.q, self.e, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
+        self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(groups, experts)
         self._plans: dict[Any, Plan] = {}
         self.tensors: dict[str, list[Any]] = defaultdict(lambda: [None] * n)  # of the state, by key and row
@@ -124,16 +124,18 @@ class Books:
             (row, column) for part in parts for column in range(2 + 2 * len(part.experts)) for row in part.bucket.rows
         ]
         n, K = len(self.params), max(len(experts) for experts in self.experts)
-        choice, factor = torch.zeros(n, K, dtype=torch.long), torch.zeros(n, K, dtype=torch.long)
+        choice, factor, adam = (torch.zeros(n, K, dtype=torch.long) for _ in range(3))
         for row in rows:
             distinct = list(dict.fromkeys(self.experts[row]))
             for k, expert in enumerate(self.experts[row]):
                 choice[row, k], factor[row, k] = distinct.index(expert), FACTORS.index(expert.factor)
+                adam[row, k] = expert == Adam()
         return Plan(
             parts=parts,
             places=torch.tensor(places).unbind(-1),
             choice=choice,
             factor=factor,
+            adam=adam.argmax(-1).where(adam.any(-1), -1),
             whole=[(row, expert) for row in rows for expert in self.experts[row] if isinstance(expert, Whole)],
             narrow=[row for row in rows if self.params[row].dtype != width(self.params[row])],
         )

@@ -3,9 +3,9 @@ r"""Experts: the directions that `Hedged` weighs.
 An expert is either elementwise, computed from the state wherever it is needed, entry by entry, or whole: computed once
 a step from a whole tensor, and kept until the next gradient has judged it.
 
-All see the tracker, as $\hat m$, without the weight of its zero start, or as $u=\hat m\,\hat e/\hat q$ with the
-averages $\hat e$ of $|s|$ and $\hat q$ of $s^2$ over the tensor and its past: the tracker at the length at which it
-promises, to first order, what the sign of a constant gradient would.
+All see the tracker, as $\hat m$, without the weight of its zero start, or as $u=f\hat m$, with the factor f of its
+tensor at which it would have promised, to first order, what Adam's direction did in the last step. In the first step,
+and where Adam is not among the experts, $f=1/\sqrt{\hat q}$, $\hat q$ the average of $s^2$ over the tensor and its past.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Momentum:
-    r"""The tracker itself: $d=u=\hat m\,\hat e/\hat q$.
+    r"""The tracker itself: $d=u=f\hat m$.
 
     Reference: Polyak (1964).
 

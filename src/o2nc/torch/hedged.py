@@ -27,7 +27,7 @@ class Hedged(torch.optim.Optimizer):
     $d_k$ the direction of expert k, a function of the tracker $m\leftarrow b_1m+(1-b_1)s$. The gradient at the end of
     a step judges it: to first order expert k had promised the decrease $p_k=lr\langle\hat m,d_k\rangle$, of which
     the new gradient finds $g_k=lr\langle s,d_k\rangle$ kept, $|g_k|\le p_k$. Its loss is
-    $\ell_k=-(g_k-\tfrac12(p_k-g_k))/\max_jp_j$, and $C\leftarrow\rho C+\ell$,
+    $\ell_k=-(g_k-\tfrac25(p_k-g_k))/\max_jp_j$, and $C\leftarrow\rho C+\ell$,
     $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$. This is practical: it has no certificate.
 
     State is kept per parameter, in float64 for those in float64 and else in float32; for a parameter that is narrower,
@@ -132,7 +132,7 @@ class Hedged(torch.optim.Optimizer):
         s: list[Any] = [None if p.grad is None else check_gradient(p.grad) for p in books.params]
         books.start(rows)
         sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
-        squares, means, judgement = sweep.judge()
+        squares, judgement, f = sweep.judge()
         if not bool(squares.isfinite().all()):
             if self.nonfinite == "raise":
                 raise ValueError(
@@ -141,7 +141,7 @@ class Hedged(torch.optim.Optimizer):
                 )
             return
         sweep.learn(judgement)
-        sweep.count(squares, means)
+        sweep.count(squares, f)
         sweep.move()
         self._look()
 

@@ -26,8 +26,8 @@ def sums(a: Tensor, b: Tensor, owner: Tensor | None, rows: int) -> Tensor:
 
 
 def judge(experts: Sequence[Expert], s: Tensor, view: View, owner: Tensor | None, rows: int) -> list[Tensor]:
-    """The sums of s^2 and of |s|, and <s, d> and <m, d> for the array d of each expert."""
-    found = [sums(s, s, owner, rows), sums(s, torch.sign(s, out=view.scratch), owner, rows)]
+    """<s, s> and <m, m>, and <s, d> and <m, d> for the array d of each expert."""
+    found = [sums(s, s, owner, rows), sums(view.m, view.m, owner, rows)]
     for expert in experts:
         d = expert.array(view)
         found += [sums(s, d, owner, rows), sums(view.m, d, owner, rows)]

@@ -47,5 +47,6 @@ class Plan(NamedTuple):
     places: tuple[Tensor, ...]  # row and column of the sums that are found, part by part
     choice: Tensor  # for each row and expert of its group, which of the experts of the parts
     factor: Tensor  # ... and which of the `FACTORS`
+    adam: Tensor  # for each row, which of the experts of its group is Adam's direction; -1 if none is
     whole: list[tuple[int, Whole]]  # the experts that need whole tensors, and for which rows
     narrow: list[int]  # rows of parameters that are roundings of a point

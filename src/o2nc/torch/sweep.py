@@ -1,5 +1,6 @@
 """The two sweeps over memory that make a step of `Hedged`: one that judges, one that moves."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,37 +50,42 @@ class Sweep:
         self.scratch: Any = None
 
     def judge(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The means of s^2 and |s|, and of each expert what it kept and what it promised, (2, rows, experts)."""
+        """The mean of s^2; of each expert what it kept and promised, (2, rows, experts); and f of the next step."""
         books, factors = self.books, self._factors()
-        judged = bool(books.played.any()) and any(learner.K > 1 for _, learner in books.learners)
+        judged = bool(books.t.any()) and any(learner.K > 1 for _, learner in books.learners)
         found = []
         for part in self.plan.parts:
             s, experts, bucket = self._sample(part), part.experts if judged else (), part.bucket
             found += self.reduce(experts, s, self._view(part, factors), bucket.owner, len(bucket.rows))
             found += found[-2:] * (len(part.experts) - len(experts))  # anything: it is multiplied by 0
-        K = self.plan.choice.shape[1]
-        table = torch.zeros(len(books.params), 2 + 2 * K, dtype=torch.float64)
+        table = torch.zeros(len(books.params), 2 + 2 * self.plan.choice.shape[1], dtype=torch.float64)
         table.index_put_(self.plan.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
-        sizes = torch.tensor(books.sizes, dtype=torch.float64).clamp(min=1)
         scale = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, self.plan.factor.T).T
-        scale = scale * books.played[:, None]
+        hat = torch.tensor(factors["hat"], dtype=torch.float64)
         kept, promised = (table[:, 2 + i :: 2].gather(1, self.plan.choice) * scale for i in range(2))
-        judgement = torch.stack([kept, promised * torch.tensor(factors["hat"], dtype=torch.float64)[:, None]])
-        return (table[:, 0] / sizes)[self.rows], (table[:, 1] / sizes)[self.rows], judgement
+        adam = promised.gather(1, self.plan.adam.clamp(min=0)[:, None])[:, 0]
+        f = torch.where((self.plan.adam >= 0) & (books.t > 0), adam / (hat * table[:, 1]), math.nan)
+        played = books.played[:, None]
+        return (
+            table[:, 0] / torch.tensor(books.sizes).clamp(min=1),
+            torch.stack([kept, promised * hat[:, None]]) * played,
+            f,
+        )
 
     def learn(self, judgement: Tensor) -> None:
         """Let the learners learn from what was kept of what was promised."""
         for rows, learner in self.books.learners:
             learner.judge(*judgement[:, rows, : learner.K])
 
-    def count(self, squares: Tensor, means: Tensor) -> None:
-        """Average the means of s^2 and |s| in. Gradients before the first that is not 0 do not count."""
+    def count(self, squares: Tensor, f: Tensor) -> None:
+        """Average the mean of s^2 in. Gradients before the first that is not 0 do not count."""
         books, rows = self.books, self.rows
         b2, lr = (self._per_row(read)[rows] for read in (lambda group: group["betas"][1], lambda group: group["lr"]))
-        counts = (books.t[rows] > 0) | (squares > 0)
+        counts = (books.t[rows] > 0) | (squares[rows] > 0)
         books.t[rows] += counts
-        books.q[rows] = b2 * books.q[rows] + (1 - b2) * squares
-        books.e[rows] = b2 * books.e[rows] + (1 - b2) * means
+        books.q[rows] = b2 * books.q[rows] + (1 - b2) * squares[rows]
+        scale = ((1 - b2 ** books.t[rows]) / books.q[rows]).sqrt()
+        books.f[rows] = torch.where(f[rows].isfinite(), f[rows], torch.where(books.q[rows] > 0, scale, 0))
         books.played.zero_()
         books.played[rows] = lr * counts
 
@@ -160,13 +166,12 @@ class Sweep:
 
     def _factors(self) -> dict[str, list[float]]:
         """The factors of the arrays of experts, of m in m^, and eps in the units of the root, by row."""
-        t, q, e = self.books.t, self.books.q, self.books.e
+        t = self.books.t
         b1, b2 = (self._per_row(lambda group, i=i: group["betas"][i]) for i in range(2))
         hat = torch.where(t > 0, 1 / (1 - b1**t), 0)
         root = torch.where(t > 0, (1 - b2**t).sqrt(), 1)
         floor = root * self._per_row(lambda group: group["eps"])
-        u = torch.where(q > 0, hat * e / q, 0)
-        found = {"one": torch.ones_like(t), "u": u, "adam": hat * root, "hat": hat, "floor": floor}
+        found = {"one": torch.ones_like(t), "u": hat * self.books.f, "adam": hat * root, "hat": hat, "floor": floor}
         return {name: values.tolist() for name, values in found.items()}
 
     def _per_row(self, read: Any) -> Tensor:
