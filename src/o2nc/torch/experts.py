@@ -5,7 +5,7 @@ a step from a whole tensor, and kept until the next gradient has judged it.
 
 All see the tracker, as $\hat m$, without the weight of its zero start, or as $u=f\hat m$, with the factor f of its
 tensor at which it would have promised, to first order, what Adam's direction did in the last step. In the first step,
-and where Adam is not among the experts, $f=1/\sqrt{\hat q}$, $\hat q$ the average of $s^2$ over the tensor and its past.
+and where Adam is not among the experts, $f=1/\sqrt{\hat q}$, $\hat q$ the average of $s^2$ over tensor and past.
 """
 
 from collections.abc import Callable, Mapping
