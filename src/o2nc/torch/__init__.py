@@ -11,8 +11,8 @@ except ModuleNotFoundError as error:
 
 from .converted import Converted
 from .experts import Adam, Function, Mask, Momentum, Polar, Sign
-from .groups import groups
+from .grouping import groups
 from .hedged import Hedged
-from .log import log
+from .records import log
 
 __all__ = ["Adam", "Converted", "Function", "Hedged", "Mask", "Momentum", "Polar", "Sign", "groups", "log"]

@@ -21,7 +21,7 @@ class Report(dict[str, Any]):
     >>> report = Report(step=3, groups=[group], certificate=None, reason="practical")
     >>> print(report)
     group  expert  weight  regret  entropy  effective step
-    0      adam    1       0       0        0.01
+    0      adam    1.000   0.00    0.000    1.00e-02
     step         3
     certificate  none
     reason       practical
@@ -97,9 +97,9 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rows(group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    last = (_text(group["entropy"]), _text(group["effective_step"]))
+    last = (f"{group['entropy']:.3f}", f"{group['effective_step']:.2e}")
     for expert, weight in group["weights"].items():
-        yield (group["name"], expert, _text(weight), _text(group["regret"][expert]), *last)
+        yield (group["name"], expert, f"{weight:.3f}", f"{group['regret'][expert]:.2f}", *last)
 
 
 def _text(value: Any) -> str:
