@@ -359,6 +359,13 @@ def test_sparse_gradients_are_refused():
     assert_same(snapshot(opt), before)
 
 
+def test_parameters_on_two_devices():
+    params = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(2, device="meta"))]
+    opt = Hedged(params)
+    params[0].grad = torch.ones(2)
+    check(opt.step, ValueError, "All parameters must be on one device; got cpu, meta")
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
 def test_gradients_that_are_not_finite(dtype, value):
@@ -387,6 +394,17 @@ def test_a_first_gradient_that_is_not_finite_leaves_no_trace():
     train(one, 2)
     train(two, 2)
     assert_same(snapshot(one), snapshot(two))
+
+
+@pytest.mark.parametrize("betas", [(0.0, 0.9), (0.9, 0.0), (0.0, 0.0)])
+def test_averages_that_vanish(betas):
+    """Every other gradient is 0."""
+    opt = Hedged(parameters(), 0.1, ALL, betas=betas)
+    for t in range(6):
+        for p, g in zip(opt.param_groups[0]["params"], tensors(draws(t, t % 2)), strict=True):
+            p.grad = g
+        opt.step()
+    assert all(torch.isfinite(a).all() for p in opt.state for a in (p, *opt.state[p].values()))
 
 
 def test_numbers_of_any_size():

@@ -40,6 +40,12 @@ def tensors(group: dict[str, Any]) -> list[Any]:
     return [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in group["params"]]
 
 
+def check_device(params: Iterable[torch.Tensor]) -> None:
+    """Raise unless parameters are on one device."""
+    if len(devices := {str(p.device) for p in params}) > 1:
+        raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
+
+
 def check_group(group: dict[str, Any]) -> None:
     """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors, each once."""
     for name in ("lr", "weight_decay"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .arguments import check_device
 from .buckets import buckets
 from .experts import Adam, Expert, Mask, Polar, Whole
 from .learner import Learner
@@ -38,6 +39,7 @@ class Books:
     def __init__(self, groups: Sequence[dict[str, Any]], experts: Sequence[tuple[Expert, ...]], state: Any):
         self.state = state
         self.params: list[Tensor] = [p for group in groups for p in group["params"]]
+        check_device(self.params)
         self.group_of = [g for g, group in enumerate(groups) for _ in group["params"]]
         self.sizes = [p.numel() for p in self.params]
         self.experts = [

@@ -10,6 +10,7 @@ from ..certificates import Certificate
 from ..conversions import Conversion
 from ..guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
 from ..vectors import Blocks, inner
+from .arguments import check_device
 from .coins import coin
 from .objections import objection
 from .report import Report
@@ -125,8 +126,7 @@ class Converted(TwoPoints):
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
-        if len(devices := {str(p.device) for p in self._params}) > 1:
-            raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
+        check_device(self._params)
         blocks, dtype = [], self._dtype
         for group in self.param_groups:
             for p in group["params"]:
