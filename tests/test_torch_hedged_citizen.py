@@ -7,10 +7,11 @@ import pickle
 import numpy as np
 import pytest
 import torch
+import torch.distributed.checkpoint
 from torch.distributed.checkpoint import state_dict as distributed
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from o2nc.torch import Function, Hedged, Mask, Polar
+from o2nc.torch import Function, Hedged, Mask, Polar, groups
 from sentences import check
 from training import (
     SCHEDULERS,
@@ -256,6 +257,23 @@ def test_distributed_checkpoints(scope, flat):
     fit(whole, reference, 4)
     assert_same(new.state_dict(), whole.state_dict())
     assert_same(dict(enumerate(other.state.values())), dict(enumerate(reference.state.values())))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_distributed_checkpoints_in_files(tmp_path):
+    """Which are read into the state that is there."""
+    model, new = net(), net()
+    opt, other = (Hedged(groups(each, weight_decay=0.1), 0.02) for each in (model, new))
+    fit(model, opt, 3)
+    state = dict(zip(("model", "opt"), distributed.get_state_dict(model, opt), strict=True))
+    torch.distributed.checkpoint.save(state, checkpoint_id=tmp_path, no_dist=True)
+    state = dict(zip(("model", "opt"), distributed.get_state_dict(new, other), strict=True))
+    torch.distributed.checkpoint.load(state, checkpoint_id=tmp_path, no_dist=True)
+    distributed.set_state_dict(new, other, model_state_dict=state["model"], optim_state_dict=state["opt"])
+    fit(model, opt, 2, start=3)
+    fit(new, other, 2, start=3)
+    assert_same(new.state_dict(), model.state_dict())
+    assert other.report() == opt.report()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
