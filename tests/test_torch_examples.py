@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from test_optax_examples import example
 
 from o2nc.experiments.objectives.relu_network import HIDDEN, ReluNetwork
+from test_optax_examples import example
 
 relu = example("torch_relu")
 

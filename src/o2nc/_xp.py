@@ -221,7 +221,7 @@ def device(v: Array) -> Any:
     if is_traced(v) or not getattr(v, "committed", True):
         return None  # JAX places it, and may move it together with v
     if isinstance(found, jax.sharding.NamedSharding):  # which fits the shape of v only
-        return jax.sharding.NamedSharding(found.mesh, jax.sharding.PartitionSpec())
+        return jax.sharding.NamedSharding(found.mesh, jax.sharding.PartitionSpec())  # type: ignore[no-untyped-call]
     return found
 
 

@@ -8,7 +8,7 @@ import torch
 
 from .arguments import check_device
 from .buckets import buckets
-from .experts import Adam, Expert, Mask, Polar, Whole
+from .experts import Adam, Expert, Function, Mask, Polar, Whole
 from .learner import Learner
 from .plan import FACTORS, Part, Plan
 
@@ -51,6 +51,7 @@ class Books:
         self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(groups, experts)
         self._plans: dict[Any, Plan] = {}
+        self.marks: dict[int, tuple[Any, ...]] = {}  # of the rows that have state
         self.tensors: dict[str, list[Any]] = defaultdict(lambda: [None] * n)  # of the state, by key and row
         for row, p in enumerate(self.params):
             if state.get(p):
@@ -68,7 +69,7 @@ class Books:
         for rows in members.values():
             group = groups[self.group_of[rows[0]]]
             own = list(range(len(rows))) if group["weights"] == "tensor" else [0] * len(rows)
-            found.append((rows, Learner(len(experts[self.group_of[rows[0]]]), group["rho"], group["c"], own)))
+            found.append((rows, Learner(len(experts[self.group_of[rows[0]]]), group, own)))
         return found
 
     def start(self, rows: Sequence[int]) -> None:
@@ -77,7 +78,11 @@ class Books:
             p = self.params[row]
             if self.state.get(p):
                 continue
-            self.state[p] = self.entry(row)
+            entry = self.entry(row)
+            for expert in self.experts[row]:
+                if isinstance(expert, Function):
+                    expert.whole(entry["m"])  # a wrong shape is said before anything moves
+            self.state[p] = entry
             self._enter(row)
 
     def entry(self, row: int) -> Entry:
@@ -88,18 +93,37 @@ class Books:
             for key in expert.keeps:
                 entry[key] = expert.factors(p) if isinstance(expert, Mask) else torch.zeros_like(entry["m"])
         if p.dtype != width(p):
-            entry["x"] = p.detach().to(width(p))
+            entry["x"] = p.detach().to(width(p), copy=True, memory_format=torch.contiguous_format)
         return entry
 
     def _enter(self, row: int) -> None:
-        """Take the numbers of a parameter over, and let its state hold views of the books."""
-        entry = self.state[self.params[row]]
+        """Take the numbers of a parameter over, and let its state hold views of the books.
+
+        If the model was moved or cast, the state follows; a parameter that has become narrow gets its point.
+        """
+        p, numbers = self.params[row], self.numbers(row)
+        entry = self.state[p]
+        if p.dtype == width(p):
+            entry.pop("x", None)
+        elif "x" not in entry:
+            entry["x"] = self.entry(row)["x"]
         for key, tensor in entry.items():
-            self.tensors[key][row] = tensor
-        for key, own in self.numbers(row).items():
+            if key not in numbers:
+                entry[key] = self.tensors[key][row] = tensor.to(p.device, width(p)).contiguous()
+        for key, own in numbers.items():
             if key in entry:
                 own.copy_(entry[key])
             entry[key] = own
+        self.marks[row] = self.mark(row)
+
+    def mark(self, row: int) -> tuple[Any, ...]:
+        """What must stay the same of a parameter and its state, or the books are opened anew."""
+        p = self.params[row]
+        return (p.dtype, p.device, p.is_contiguous(), *map(id, self.state.get(p, {}).values()))
+
+    def are_current(self) -> bool:
+        """Whether nobody has replaced a tensor of the state, removed it, or cast or moved a parameter."""
+        return all(self.mark(row) == mark for row, mark in self.marks.items())
 
     def numbers(self, row: int) -> Entry:
         """The numbers of a parameter and of its learner, as views of the books."""

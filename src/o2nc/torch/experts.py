@@ -27,9 +27,8 @@ class View(NamedTuple):
 
     m: Tensor  # the tracker
     root: Any = None  # of the average squared gradient, where an expert needs it
-    mask: Any = None  # the factors of `Mask`
     floor: Any = 0.0  # eps, in the units of the root
-    kept: Mapping[str, Tensor] = {}  # the directions of whole experts
+    kept: Mapping[str, Tensor] = {}  # masks, and the directions of whole experts
     scratch: Any = None  # memory for results, so that none is asked of the system; None in compiled code
 
 
@@ -80,6 +79,7 @@ class Mask:
     Args:
         mask: a dict from parameters to factors in [0, 1], in their shapes, or a function from a parameter to
             its factors, or to None. A parameter without factors is not masked.
+        name: its own among the experts.
 
     Reference: the projectors of the paper's numerical section.
 
@@ -89,11 +89,17 @@ class Mask:
     """
 
     mask: Mapping[Tensor, Tensor] | Callable[[Tensor], Tensor | None]
-    name: ClassVar[str] = "mask"
-    keeps: ClassVar[tuple[str, ...]] = ("mask",)
+    name: str = "mask"
     factor: ClassVar[str] = "u"
 
+    @property
+    def keeps(self) -> tuple[str, ...]:
+        """The key of its factors."""
+        return (f"mask.{self.name}",)
+
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"`Mask(name=...)` must be a string; got {self.name!r}.")
         if not isinstance(self.mask, Mapping) and not callable(self.mask):
             raise TypeError(f"`Mask(mask=...)` must be a dict or a function of a parameter; got {self.mask!r}.")
 
@@ -112,7 +118,7 @@ class Mask:
 
     def array(self, view: View) -> Tensor:
         """u times the mask, without its factor."""
-        return torch.mul(view.m, view.mask, out=view.scratch)
+        return torch.mul(view.m, view.kept[self.keeps[0]], out=view.scratch)
 
 
 class Whole:
@@ -204,10 +210,12 @@ class Function(Whole):
 
     def whole(self, u: Tensor) -> Tensor:
         """f(u)."""
-        d = self.function(u)
+        d = self.function(u.clone())  # which it may change
         if not isinstance(d, Tensor) or d.shape != u.shape:
             got = f"shape {tuple(d.shape)}" if isinstance(d, Tensor) else repr(d)
             raise ValueError(f"The expert {self.name!r} must return a tensor in the shape {tuple(u.shape)}; got {got}.")
+        if not bool(d.isfinite().all()) and bool(u.any()):
+            raise ValueError(f"The expert {self.name!r} must return numbers that are finite; some are not.")
         return d
 
 

@@ -108,8 +108,8 @@ class Hedged(torch.optim.Optimizer):
 
     @property
     def books(self) -> Books:
-        """The books, opened anew after parameters were added, or the state was loaded or cleared."""
-        if self._books is None or self._books.state is not self.state or not self.state:
+        """The books, opened anew after parameters were added or cast, or the state was loaded, replaced or cleared."""
+        if self._books is None or self._books.state is not self.state or not self._books.are_current():
             self._books = Books(self.param_groups, self._experts, self.state)
         return self._books
 
@@ -130,10 +130,13 @@ class Hedged(torch.optim.Optimizer):
         if not rows:
             return
         s: list[Any] = [None if p.grad is None else check_gradient(p.grad) for p in books.params]
+        fresh = [p for p in books.params if p.grad is not None and not self.state.get(p)]
         books.start(rows)
         sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
         squares, judgement, f = sweep.judge()
         if not bool(squares.isfinite().all()):
+            for p in fresh:
+                del self.state[p]
             if self.nonfinite == "raise":
                 raise ValueError(
                     "Gradients must be finite, and their squares; they were not. Nothing was changed; "

@@ -1,6 +1,5 @@
 """What a step of `Hedged` does to one bucket; all tensors are flat, and numbers are floats or broadcast."""
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -34,12 +33,17 @@ def judge(experts: Sequence[Expert], s: Tensor, view: View, owner: Tensor | None
     return found
 
 
-def track(s: Tensor, m: Tensor, root: Tensor | None, betas: tuple[float, float]) -> None:
-    """Average the gradient and its square in."""
-    b1, b2 = betas
-    m.lerp_(s, 1 - b1)
-    if root is not None:
-        root.mul_(math.sqrt(b2)).square_().addcmul_(s, s, value=1 - b2).sqrt_()
+def track(s: Tensor, m: Tensor, root: Tensor | None, rates: Sequence[Any]) -> None:
+    """Average the gradient and its square in; ``rates`` are 1 - b1, the root of b2 and 1 - b2."""
+    a, shrink, share = rates
+    m.lerp_(s, a)
+    if root is None:
+        return
+    root.mul_(shrink).square_()
+    if isinstance(share, Tensor):
+        root.add_(s * s * share).sqrt_()
+    else:
+        root.addcmul_(s, s, value=share).sqrt_()
 
 
 def move(x: Tensor, experts: Sequence[Expert], view: View, shares: Sequence[Any], shrink: Any) -> None:

@@ -1,6 +1,7 @@
 """The learners of `Hedged`: who weighs the experts of which parameters."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -19,13 +20,12 @@ class Learner:
 
     Args:
         K: the number of experts.
-        rho: the discount.
-        c: the factor of the rate.
+        group: its "rho", the discount, and "c", the factor of the rate, may change at any time.
         rows: for every parameter, its row.
 
     Reference: `o2nc.oracles.ShortMemoryHedge`.
 
-    >>> learner = Learner(2, 0.9, 3.0, [0, 0])
+    >>> learner = Learner(2, {"rho": 0.9, "c": 3.0}, [0, 0])
     >>> learner.observe(torch.tensor([[-1.0, 0.0]], dtype=torch.float64))
     >>> learner.weights().round(decimals=2)
     tensor([[0.9200, 0.0800]], dtype=torch.float64)
@@ -33,14 +33,17 @@ class Learner:
     tensor([[ 0.5000, -0.5000]], dtype=torch.float64)
     """
 
-    def __init__(self, K: int, rho: float, c: float, rows: Sequence[int]):
-        self.K = K
-        self.hedge = ShortMemoryHedge([Identity()] * K, rho=rho, c=c)
-        self.rows = rows
+    def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
+        self.K, self.group, self.rows = K, group, rows
         count = max(rows) + 1
         self.C = torch.zeros(count, K, dtype=torch.float64)
         self.V = torch.zeros(count, 1, dtype=torch.float64)
         self.regret = torch.zeros(count, K, dtype=torch.float64)
+
+    @property
+    def hedge(self) -> ShortMemoryHedge:
+        """The learner of the core."""
+        return ShortMemoryHedge([Identity()] * self.K, rho=self.group["rho"], c=self.group["c"])
 
     def weights(self) -> Tensor:
         """w, of shape (rows, K)."""
@@ -63,7 +66,7 @@ class Learner:
         return {key: getattr(self, key)[self.rows[k]] for key in KEYS}
 
     def _state(self) -> ShortMemoryState:
-        return ShortMemoryState(C=self.C, V=self.V, t=self.V)
+        return ShortMemoryState(C=self.C, V=self.V, t=self.V)  # it does not ask for the round
 
 
 def losses(kept: Tensor, promised: Tensor) -> Tensor:

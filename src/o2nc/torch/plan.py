@@ -26,8 +26,9 @@ class Part:
     def __init__(self, bucket: Bucket, experts: Sequence[Expert], group: int):
         self.bucket, self.experts, self.group = bucket, tuple(dict.fromkeys(experts)), group
         keys = [key for expert in self.experts for key in expert.keeps]
-        self.kept = [key for key in keys if key.startswith("d.")]
-        self.has_root, self.has_mask = "root" in keys, "mask" in keys
+        self.kept = [key for key in keys if key != "root"]
+        self.has_root = "root" in keys
+        self.is_whole = any(isinstance(expert, Whole) for expert in self.experts)
         self.ks = [[k for k, other in enumerate(experts) if other == expert] for expert in self.experts]
         self._views: dict[str, Tensor] = {}
 

@@ -95,11 +95,11 @@ class Sweep:
         self._follow()
         for part in self.parts:
             m, root = part.take("m", self.state["m"]), self._root(part)
-            self.track(self._sample(part), m, root, self.groups[part.group]["betas"])
+            self.track(self._sample(part), m, root, self._rates(part, m))
             part.bucket.put(m, self.state["m"])
             if root is not None:
                 part.bucket.put(root, self.state["root"])
-            if part.kept:
+            if part.is_whole:
                 later.append(part)
             else:
                 self._shift(part, factors, weights, self._view(part, factors, m, root))
@@ -148,7 +148,6 @@ class Sweep:
         return View(
             m=m,
             root=self._root(part) if root is None else root,
-            mask=part.take("mask", self.state["mask"]) if part.has_mask else None,
             floor=self._number(part, factors["floor"], m),
             kept={key: part.take(key, self.state[key]) for key in part.kept},
             scratch=self._scratch(m),
@@ -180,6 +179,11 @@ class Sweep:
 
     def _number(self, part: Part, values: Any, like: Tensor) -> Any:
         return self._constant(part.bucket.numbers(values, like), like)
+
+    def _rates(self, part: Part, like: Tensor) -> list[Any]:
+        """1 - b1, the root of b2, and 1 - b2."""
+        b1, b2 = self.groups[part.group]["betas"]
+        return [self._constant(rate, like) for rate in (1.0 - b1, math.sqrt(b2), 1.0 - b2)]
 
     def _constant(self, value: Any, like: Tensor) -> Any:
         """A number, as a tensor if it goes into compiled code, which would be compiled anew for every other float."""

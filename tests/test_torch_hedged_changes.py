@@ -1,0 +1,122 @@
+"""Hedged when somebody else changes the state, the model or the options between steps."""
+
+import copy
+
+import pytest
+import torch
+
+from o2nc.torch import Hedged, Mask
+
+LARGE = (400, 400)  # cut into pieces, of which views are kept
+
+
+def pair(shapes=(LARGE, (3,))):
+    """Two equal optimizers that have made three steps."""
+    torch.manual_seed(0)
+    params = [torch.nn.Parameter(torch.randn(shape)) for shape in shapes]
+    opt = Hedged(params, 1e-2)
+    steps(opt, 3)
+    return opt, copy.deepcopy(opt)
+
+
+def steps(opt, count, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(count):
+        for p in of(opt):
+            p.grad = torch.randn(p.shape, generator=generator).to(p.dtype)
+        opt.step()
+
+
+def of(opt):
+    return [p for group in opt.param_groups for p in group["params"]]
+
+
+def assert_same(opt, other):
+    for p, q in zip(of(opt), of(other), strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=0)
+        for key, value in opt.state[p].items():
+            torch.testing.assert_close(value, other.state[q][key], rtol=0, atol=0)
+
+
+def test_tensors_of_the_state_may_be_replaced():
+    opt, other = pair()
+    for p in of(opt):
+        opt.state[p] = {key: value.clone() for key, value in opt.state[p].items()}
+    for each in (opt, other):
+        steps(each, 3)
+    assert_same(opt, other)
+
+
+def test_a_parameter_whose_state_was_removed_starts_again():
+    opt, _ = pair()
+    p = of(opt)[0]
+    del opt.state[p]
+    steps(opt, 2)
+    assert opt.state[p]["t"] == 2
+    assert opt.state[p]["m"].any()
+    assert opt.state[of(opt)[1]]["t"] == 5
+
+
+def test_a_model_that_becomes_narrow_gets_its_points():
+    opt, _ = pair()
+    for p in of(opt):
+        p.data = p.data.to(torch.bfloat16)
+    steps(opt, 2)
+    for p in of(opt):
+        assert opt.state[p]["x"].dtype == opt.state[p]["m"].dtype == torch.float32
+        assert torch.equal(opt.state[p]["x"].to(torch.bfloat16), p)
+
+
+def test_a_model_that_becomes_wide_has_a_wide_state():
+    opt, _ = pair()
+    for p in of(opt):
+        p.data = p.data.double()
+    steps(opt, 2)
+    assert all(opt.state[p]["root"].dtype == torch.float64 for p in of(opt))
+
+
+def test_another_memory_format_changes_nothing():
+    opt, other = pair([(64, 64, 8, 8)])
+    for p in of(opt):
+        p.data = p.data.to(memory_format=torch.channels_last)
+    for each in (opt, other):
+        steps(each, 2)
+    torch.testing.assert_close(of(opt)[0].contiguous(), of(other)[0], rtol=0, atol=1e-6)
+
+
+def test_a_first_step_that_is_left_out_leaves_no_state():
+    p = torch.nn.Parameter(torch.zeros(2))
+    opt = Hedged([p], nonfinite="skip")
+    p.grad = torch.tensor([1.0, torch.inf])
+    opt.step()
+    assert not opt.state
+
+
+@pytest.mark.parametrize("wrong", [lambda u: u[..., :1], lambda u: u / 0])
+def test_a_function_of_a_wrong_shape_or_value_is_a_sentence(wrong):
+    p = torch.nn.Parameter(torch.zeros(2))
+    opt = Hedged([p], experts=("momentum", wrong))
+    p.grad = torch.ones(2)
+    with pytest.raises(ValueError, match=r"must return (a tensor in the shape|numbers that are finite)"):
+        opt.step()
+    assert not p.any()
+
+
+def test_the_learner_reads_its_rate_at_every_step():
+    opt, other = pair()
+    opt.param_groups[0]["c"] = 1e-6
+    for each in (opt, other):
+        steps(each, 1)
+    uniform, moved = (list(each.report()["groups"][0]["weights"].values()) for each in (opt, other))
+    assert uniform == pytest.approx([1 / 3] * 3, abs=1e-5)
+    assert moved != pytest.approx([1 / 3] * 3, abs=1e-3)
+
+
+def test_two_masks_have_names():
+    p = torch.nn.Parameter(torch.zeros(2))
+    first, second = torch.tensor([True, False]), torch.tensor([False, True])
+    opt = Hedged([p], 1.0, (Mask({p: first}, name="first"), Mask({p: second}, name="second")))
+    p.grad = torch.ones(2)
+    opt.step()
+    torch.testing.assert_close(p.detach(), torch.tensor([-0.5, -0.5]))
+    assert set(opt.report()["groups"][0]["weights"]) == {"first", "second"}
