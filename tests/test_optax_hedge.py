@@ -71,11 +71,12 @@ def swap(u):
 @pytest.mark.parametrize(
     ("experts", "decay", "options"),
     [
-        (("momentum", "adam"), 0.0, {}),
-        (("adam", "sign", swap), 0.1, {"rho": 0.9, "c": 3.0}),
+        (("momentum", "adam"), 0.0, {"c": 30.0}),
+        (("adam", "sign", swap), 0.1, {"rho": 0.9, "c": 3.0, "eps": 0.0}),
+        (("momentum", "sign"), 0.0, {}),
         (("momentum",), 0.1, {}),
     ],
-    ids=["momentum, adam", "adam, sign, a function", "momentum alone"],
+    ids=["momentum, adam", "adam, sign, a function", "momentum, sign", "momentum alone"],
 )
 def test_the_rule_is_the_literal_one(experts, decay, options):
     wanted = literal(experts, decay, **options)
@@ -85,17 +86,17 @@ def test_the_rule_is_the_literal_one(experts, decay, options):
 
 
 @pytest.mark.parametrize("matrices", [[False, True], [False, False]])
-def test_the_polar_expert_is_the_literal_one(matrices):
-    """To single precision, in which the iteration of Newton and Schulz is done whatever the dtype."""
+@pytest.mark.parametrize("experts", [("momentum", "adam", "polar"), ("momentum", "polar")])
+def test_the_polar_expert_is_the_literal_one(experts, matrices):
+    """Also where it alone is adam, for the leaves that are no matrices."""
     choose = lambda tree: dict(zip(TREE, matrices, strict=True))
-    experts = ("momentum", "adam", "polar")
     found = on_jax(hedge(rates, experts, matrices=choose if not all(matrices[1:]) else None))
-    assert_equal(found, literal(experts, matrices=matrices), atol=1e-4 if matrices[1] else 1e-10)
+    assert_equal(found, literal(experts, matrices=matrices), atol=1e-10)
 
 
-def test_pytorch_makes_the_same_steps():
+@pytest.mark.parametrize("experts", [("momentum", "adam", "polar"), ("momentum", "polar", "sign")])
+def test_pytorch_makes_the_same_steps(experts):
     """One rule, two front ends: the same gradients give the same points and weights."""
-    experts = ("momentum", "adam", "sign")
     points, state = on_jax(hedge(rates, experts, weight_decay=0.1))
     x = {name: torch.tensor(a, requires_grad=True) for name, a in TREE.items()}
     other = Hedged(list(x.values()), experts=experts, weight_decay=0.1)
@@ -142,6 +143,23 @@ def test_transformations_are_weighed_as_the_named_experts_are():
     weights = np.asarray(report(state).weights)
     np.testing.assert_allclose(weights[1], weights[2], rtol=1e-12)
     assert weights[0] != pytest.approx(weights[1])
+
+
+def test_only_the_named_adam_sets_the_length_of_momentum():
+    """A transformation may have any length, so that beside it momentum is as it is alone."""
+
+    def lengths(*experts):
+        tx = hedge(0.05, ["momentum", *experts])
+        state, found = tx.init(TREE), []
+        for t in range(4):
+            _, state = jax.jit(tx.update)({name: noise[t + 2] for name, noise in NOISE.items()}, state, TREE)
+            found.append(jax.tree.leaves(state.trackers.f))
+        return np.asarray(found)
+
+    alone, named = lengths(), lengths("adam")
+    np.testing.assert_allclose(lengths(optax.scale_by_adam()), alone, rtol=1e-12)
+    np.testing.assert_allclose(named[0], alone[0], rtol=1e-12)
+    assert np.all(np.abs(named[1:] / alone[1:] - 1) > 1e-3)
 
 
 def test_what_is_refused():

@@ -1,7 +1,9 @@
 r"""What the experts of `hedge` play: a direction for each leaf, from its tracker or from a transformation of Optax.
 
-All see the tracker through $\hat m=m/c_1$, without the weight of its zero start, and through $u=\hat m\,e/q$, at the
-length at which it promises what the sign of a constant gradient would.
+All see the tracker through $\hat m=m/c_1$, without the weight of its zero start, and through $u=f\hat m$, with the
+factor f of the leaf at which it would have promised, to first order, what "adam" did in the last step. In the first
+step, and where "adam" is not among the experts, $f=1/\sqrt{\hat q}$, with the average $\hat q$ of $s^2$ over the leaf
+and its past.
 """
 
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from .. import _xp
 from ..constants import brief
 from ..operators import newton_schulz
 from .expert import is_transformation
@@ -25,9 +28,9 @@ class Tracker(NamedTuple):
     m: jax.Array  # the average gradient
     v: jax.Array | None  # the average squared gradient, if an expert needs it
     q: jax.Array  # the average mean square of the gradient, ()
-    e: jax.Array  # the average mean absolute value of the gradient, ()
+    f: jax.Array  # the factor of m^ in u, ()
     c1: jax.Array  # the weight of m, 1 - b1^t, ()
-    c2: jax.Array  # the weight of v, q and e, 1 - b2^t, ()
+    c2: jax.Array  # the weight of v and q, 1 - b2^t, ()
 
     def arrays(self) -> tuple[jax.Array, ...]:
         """What there is entry by entry: m, and v if there is one."""
@@ -38,17 +41,19 @@ class Tracker(NamedTuple):
         return self._replace(m=m, v=v)
 
     def u(self) -> jax.Array:
-        """m^ e / q, and 0 before the first gradient."""
-        return self.m * (inverse(self.c1) * self.e * inverse(self.q))
+        """f m^, and 0 before the first gradient."""
+        return self.m * (inverse(self.c1) * self.f)
 
     def adam(self, eps: float) -> jax.Array:
-        """m^ / (sqrt(v^) + eps)."""
-        return self.m * inverse(self.c1) / (jnp.sqrt(self.v) * jnp.sqrt(inverse(self.c2)) + eps)  # type: ignore[arg-type]
+        """m^ / (sqrt(v^) + eps), and 0 where the gradient was always 0."""
+        root = jnp.sqrt(self.v) * jnp.sqrt(inverse(self.c2))  # type: ignore[arg-type]
+        return self.m * inverse(self.c1) / _xp.at_least(root + eps, _xp.smallest_normal(root))
 
 
 def inverse(a: jax.Array) -> jax.Array:
-    """1 / a, and 0 for 0."""
-    return jnp.where(a > 0, 1 / jnp.where(a > 0, a, 1), 0)
+    """1 / a, and 0 for 0 and for what is so small that 1 / a may be infinite."""
+    normal = a >= _xp.smallest_normal(a)
+    return jnp.where(normal, 1 / jnp.where(normal, a, 1), 0)
 
 
 def at_length(d: jax.Array) -> jax.Array:
@@ -84,17 +89,26 @@ def check_experts(experts: Any) -> tuple[Expert, ...]:
     return tuple(experts)
 
 
+def is_adam(expert: Expert, is_matrix: bool) -> bool:
+    """Whether the direction of the expert is that of the named "adam", as that of "polar" is where there is no matrix.
+
+    >>> is_adam("polar", is_matrix=False), is_adam(optax.scale_by_adam(), is_matrix=False)
+    (True, False)
+    """
+    return isinstance(expert, str) and (expert == "adam" or (expert == "polar" and not is_matrix))
+
+
 def from_tracker(expert: Expert, tracker: Tracker, is_matrix: bool, eps: float) -> jax.Array:
     """The direction of a named expert, or of a function of u, for one leaf.
 
     >>> one = jnp.ones(())
-    >>> tracker = Tracker(m=jnp.asarray([3.0, -4.0]), v=jnp.asarray([9.0, 4.0]), q=4 * one, e=2 * one, c1=one, c2=one)
+    >>> tracker = Tracker(m=jnp.asarray([3.0, -4.0]), v=jnp.asarray([9.0, 4.0]), q=one, f=one / 2, c1=one, c2=one)
     >>> [[float(a) for a in from_tracker(expert, tracker, False, 0.0)] for expert in ("momentum", "adam")]
     [[1.5, -2.0], [1.0, -2.0]]
     """
     if expert == "momentum":
         return tracker.u()
-    if expert == "adam" or (expert == "polar" and not is_matrix):
+    if is_adam(expert, is_matrix):
         return tracker.adam(eps)
     if expert == "polar":
         return polar(tracker.m)

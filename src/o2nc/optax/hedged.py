@@ -48,18 +48,23 @@ def hedge(
 
     $d_k$ the direction of expert k. The gradient at the end point of a step judges the step: expert k had promised a
     decrease of $p_k=lr\langle\hat m,d_k\rangle$ with the tracker $m\leftarrow b_1m+(1-b_1)s$, of which the new gradient
-    finds $g_k=lr\langle s,d_k\rangle$, cut to $\pm p_k$. What was kept counts, and what was not costs half of itself on
-    top: $\ell_k=-(g_k-\frac12(p_k-g_k))/\max_jp_j$. And $C\leftarrow\rho C+\ell$,
+    finds $g_k=lr\langle s,d_k\rangle$, cut to $\pm p_k$. What was kept counts, and what was not costs two fifths of
+    itself on top: $\ell_k=-(g_k-\frac25(p_k-g_k))/\max_jp_j$. And $C\leftarrow\rho C+\ell$,
     $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$. This is practical: it has no certificate; `capped` has one.
+
+    Momentum is played at the length at which it would have promised what "adam" did in the last step, leaf by leaf:
+    $u=f\hat m$, $f=\langle\hat m,d\rangle/\langle\hat m,\hat m\rangle$ with the tracker and adam's d of that step. In
+    the first step, and where neither "adam" is among the experts nor "polar" for a leaf that is no matrix,
+    $f=1/\sqrt{\hat q}$, with the average $\hat q$ of $s^2$ over the leaf and its past.
 
     State is kept in the widest dtype of the parameters and at least in float32; updates have the dtypes of the
     gradients. `report` gives the weights, and the regret against each expert.
 
     Args:
         learning_rate: that of AdamW; a number, an array, or a schedule.
-        experts: names among "momentum", "adam", "polar" and "sign"; functions from the tracker u of a leaf to a
-            direction; or gradient transformations of Optax that point uphill, such as ``optax.scale_by_adam()``. What
-            functions and transformations return is played as it is.
+        experts: names among "momentum", "adam", "polar" and "sign"; functions from u of a leaf to a direction; or
+            gradient transformations of Optax that point uphill, such as ``optax.scale_by_adam()``. What functions and
+            transformations return is played as it is.
         b1: the discount of the tracker.
         b2: the discount of the squared gradients.
         eps: that of Adam.
@@ -115,11 +120,11 @@ def hedge(
         if decays and params is None:
             raise ValueError("`update` must be given `params` for the weight decay; got none.")
         s = jax.tree.map(lambda a: jnp.asarray(a, state.played.dtype), updates)
-        losses, sizes = rule.charge(s, state.trackers, state.d, state.played)
+        losses, scales = rule.charge(s, state.trackers, state.d, state.played)
         learned = learner.observe(state.learner, losses)
         w, lr = learner.weights(learned), _at(learning_rate, state.count, s)
         s = jax.tree.map(lambda a: a + 0 * w[0], s)  # after the charge: now donated trackers can change in place
-        trackers = rule.track(s, sizes, state.trackers)
+        trackers = rule.track(s, scales, state.trackers)
         directions, d, inner = rule.directions(s, trackers, state.inner, params, extra)
         steps = jax.tree.map(lambda *ds: -lr * sum(w[k] * d for k, d in enumerate(ds)), *directions)
         if decays:

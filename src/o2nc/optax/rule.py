@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from .directions import Expert, Tracker, check_uphill, from_tracker, inverse
+from .directions import Expert, Tracker, check_uphill, from_tracker, inverse, is_adam
 from .expert import is_transformation
 from .sums import sums
 from .trees import Tree
+
+COST = 0.4  # of a promise that is not kept, on top of what is missing
 
 
 class Trackers(NamedTuple):
@@ -21,14 +23,14 @@ class Trackers(NamedTuple):
     m: Tree  # the average gradient
     v: Tree  # the average squared gradient; None if no expert needs it
     q: Tree  # the average mean square of the gradient, one number a leaf
-    e: Tree  # the average mean absolute value of the gradient, one number a leaf
+    f: Tree  # the factor of the direction of momentum, one number a leaf
     c1: Tree  # the weight of m, 1 - b1^t with t counted from the first gradient that is not 0, one number a leaf
-    c2: Tree  # the weight of v, q and e
+    c2: Tree  # the weight of v and q
 
     def leaves(self) -> list[Tracker]:
         """Leaf by leaf."""
-        m, v, q, e, c1, c2 = (jax.tree.leaves(tree) for tree in self)
-        return [Tracker(*values) for values in zip(m, v or [None] * len(m), q, e, c1, c2, strict=True)]
+        m, v, q, f, c1, c2 = (jax.tree.leaves(tree) for tree in self)
+        return [Tracker(*values) for values in zip(m, v or [None] * len(m), q, f, c1, c2, strict=True)]
 
     @classmethod
     def of(cls, leaves: list[Tracker], form: Any) -> "Trackers":
@@ -36,21 +38,21 @@ class Trackers(NamedTuple):
         return cls(*(None if None in values else form.unflatten(values) for values in zip(*leaves, strict=True)))
 
 
-class Size(NamedTuple):
-    """How large the gradient of a leaf is."""
+class Scale(NamedTuple):
+    """What the charge finds of a leaf for its tracker."""
 
-    square: jax.Array  # the mean of its squares, ()
-    absolute: jax.Array  # the mean of its absolute values, ()
+    square: jax.Array  # the mean of the squares of the gradient, ()
+    f: jax.Array  # <m^, d> / <m^, m^> of the last step with the direction d of adam, (); 0 if there is none
 
 
 def losses(kept: jax.Array, promised: jax.Array) -> jax.Array:
-    """What was kept of the promises counts, and what was not costs half of itself on top; in units of the largest.
+    """What was kept of the promises counts, and what was not costs `COST` of itself on top; in units of the largest.
 
-    >>> [float(loss) for loss in losses(jnp.asarray([4.0, 1.0, -9.0]), jnp.asarray([2.0, 4.0, 1.0]))]
-    [-0.5, 0.125, 0.5]
+    >>> [round(float(loss), 3) for loss in losses(jnp.asarray([4.0, 1.0, -9.0]), jnp.asarray([2.0, 4.0, 1.0]))]
+    [-0.5, 0.05, 0.45]
     """
     kept = jnp.clip(kept, -jnp.abs(promised), jnp.abs(promised))
-    return -(kept - (promised - kept) / 2) * inverse(jnp.max(promised))
+    return -(kept - COST * (promised - kept)) * inverse(jnp.max(promised))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,40 +83,43 @@ class Rule:
         wide = jax.tree.map(lambda p: jnp.asarray(p, dtype), params)
         zeros: Callable[[], Tree] = lambda: jax.tree.map(jnp.zeros_like, wide)
         ones: Callable[[], Tree] = lambda: jax.tree.map(lambda _: numbers(), wide)
-        needs_v = any(expert in ("adam", "polar") for expert in self.experts if isinstance(expert, str))
-        trackers = Trackers(m=zeros(), v=zeros() if needs_v else None, q=ones(), e=ones(), c1=ones(), c2=ones())
+        needs_v = any(is_adam(expert, is_matrix=False) for expert in self.experts)
+        trackers = Trackers(m=zeros(), v=zeros() if needs_v else None, q=ones(), f=ones(), c1=ones(), c2=ones())
         inner = tuple(expert.init(wide) if is_transformation(expert) else None for expert in self.experts)
         return trackers, tuple(zeros() if self._keeps(k) else None for k in range(len(self.experts))), inner
 
-    def charge(self, s: Tree, trackers: Trackers, d: tuple, played: jax.Array) -> tuple[jax.Array, list[Size]]:
-        """The losses of the experts for the step that led to the gradient ``s``, (K,), and the size of every leaf."""
+    def charge(self, s: Tree, trackers: Trackers, d: tuple, played: jax.Array) -> tuple[jax.Array, list[Scale]]:
+        """The losses of the experts for the step that led to the gradient ``s``, (K,), and the scale of every leaf."""
         kept = promised = jnp.zeros(len(self.experts), played.dtype)
-        sizes, last = [], [jax.tree.leaves(tree) for tree in d]
+        scales, last = [], [jax.tree.leaves(tree) for tree in d]
         for i, (a, tracker, matrix) in enumerate(
             zip(jax.tree.leaves(s), trackers.leaves(), self._is_matrix(s), strict=True)
         ):
             whole = [k for k in range(len(self.experts)) if self._keeps(k)]
-            square, absolute, *products = sums(
+            ss, mm, *products = sums(
                 partial(self._terms, tracker, whole, matrix), a, *tracker.arrays(), *(last[k][i] for k in whole)
             )
-            sizes.append(Size(square / max(a.size, 1), absolute / max(a.size, 1)))
-            kept = kept + played * jnp.stack(products[::2])
-            promised = promised + played * inverse(tracker.c1) * jnp.stack(products[1::2])
-        return losses(kept, promised), sizes
+            sd, md = products[::2], products[1::2]
+            by_adam = next((md[k] for k, expert in enumerate(self.experts) if is_adam(expert, matrix)), 0 * mm)
+            scales.append(Scale(square=ss / max(a.size, 1), f=tracker.c1 * by_adam * inverse(mm)))
+            kept = kept + played * jnp.stack(sd)
+            promised = promised + played * inverse(tracker.c1) * jnp.stack(md)
+        return losses(kept, promised), scales
 
-    def track(self, s: Tree, sizes: list[Size], trackers: Trackers) -> Trackers:
+    def track(self, s: Tree, scales: list[Scale], trackers: Trackers) -> Trackers:
         """The trackers with the gradient ``s``; they begin with the first that is not 0."""
         b1, b2, new = self.b1, self.b2, []
-        for a, size, (m, v, q, e, c1, c2) in zip(jax.tree.leaves(s), sizes, trackers.leaves(), strict=True):
-            q = b2 * q + (1 - b2) * size.square
+        for a, scale, (m, v, q, _, c1, c2) in zip(jax.tree.leaves(s), scales, trackers.leaves(), strict=True):
+            q = b2 * q + (1 - b2) * scale.square
+            c2 = jnp.where(q > 0, b2 * c2 + (1 - b2), 0)
             new.append(
                 Tracker(
                     m=b1 * m + (1 - b1) * a,
                     v=None if v is None else b2 * v + (1 - b2) * a * a,
                     q=q,
-                    e=b2 * e + (1 - b2) * size.absolute,
+                    f=jnp.where(scale.f > 0, scale.f, jnp.sqrt(c2 * inverse(q))),
                     c1=jnp.where(q > 0, b1 * c1 + (1 - b1), 0),
-                    c2=jnp.where(q > 0, b2 * c2 + (1 - b2), 0),
+                    c2=c2,
                 )
             )
         return Trackers.of(new, jax.tree.structure(s))
@@ -138,11 +143,11 @@ class Rule:
         return found, tuple(d if self._keeps(k) else None for k, d in enumerate(found)), tuple(after)
 
     def _terms(self, tracker: Tracker, whole: list[int], matrix: bool, a: jax.Array, *arrays: jax.Array) -> list:
-        """What is summed over a leaf with the gradient ``a``: its size, and what each expert kept and promised."""
+        """What is summed over a leaf with the gradient ``a``: s^2 and m^2, and what each expert kept and promised."""
         own = len(tracker.arrays())
         tracker, kept = tracker.over(*arrays[:own]), dict(zip(whole, arrays[own:], strict=True))
         ds = [kept[k] if k in kept else from_tracker(e, tracker, matrix, self.eps) for k, e in enumerate(self.experts)]
-        return [a * a, jnp.abs(a), *(u * d for d in ds for u in (a, tracker.m))]
+        return [a * a, tracker.m * tracker.m, *(u * d for d in ds for u in (a, tracker.m))]
 
     def _keeps(self, k: int) -> bool:
         """Whether the direction of expert k is kept; that of the others is computed again where it is needed."""
