@@ -4,7 +4,7 @@ Run: python benchmarks/train.py [--tasks mlp ...] [--seeds 0 1 ...] [--methods h
 
 Every run is appended to a file of JSON lines, and what is there already is not run again; so a run that was stopped
 goes on, and with the file of this repository the tables are printed at once. --docs docs writes them and the figure
-into docs/training.md. From nothing, all of it takes an hour or two of CPU time, in two processes.
+into docs/training.md. From nothing, all of it takes about an hour of CPU time, in two processes.
 """
 
 import argparse

@@ -31,8 +31,8 @@ def mean(losses: dict[int, float]) -> float:
 
 
 def paired(ours: dict[int, float], theirs: dict[int, float]) -> tuple[float, float]:
-    """The mean of the differences by seed and its standard error."""
-    differences = [ours[seed] - theirs[seed] for seed in ours]
+    """The mean of the differences by seed and its standard error, over the seeds that both have."""
+    differences = [ours[seed] - theirs[seed] for seed in ours.keys() & theirs.keys()]
     return fmean(differences), standard_error(differences)
 
 
@@ -41,18 +41,22 @@ def rows(header: list[str], body: list[list[str]]) -> str:
 
 
 def losses(results: Results, task: str, key: str) -> str:
-    """Mean and standard error of all methods at all learning rates; the smallest mean is bold."""
+    """Mean and standard error of all methods at all learning rates; the smallest mean is bold.
+
+    The number of seeds is given where it is not that of the others.
+    """
     rates = [*RATES, *sorted({lr for method in METHODS.values() for lr in method.rates} - set(RATES))]
     found = {(m, lr): of_seeds(results, task, m, lr, key) for m in METHODS for lr in rates}
-    least = min(map(mean, found.values()))
+    least, seeds = min(map(mean, found.values())), max(map(len, found.values()))
 
     def entry(values: dict[int, float]) -> str:
         if not values:
             return ""
         if not math.isfinite(mean(values)):
             return "diverged"
-        number = f"{mean(values):.4f}"
-        return (f"**{number}**" if mean(values) == least else number) + plus_minus(standard_error([*values.values()]))
+        number = f"**{mean(values):.4f}**" if mean(values) == least else f"{mean(values):.4f}"
+        few = f" ({len(values)} of {seeds} seeds)" if len(values) < seeds else ""
+        return number + plus_minus(standard_error([*values.values()])) + few
 
     body = [[method.title, *(entry(found[name, lr]) for lr in rates)] for name, method in METHODS.items()]
     return rows(["", *(f"lr {lr:g}" for lr in rates)], [row for row in body if any(row[1:])])
@@ -92,10 +96,9 @@ def best_cells(results: Results, tasks: list[str]) -> str:
             theirs = of_seeds(results, task, name, best[name, task])
             ours = of_seeds(results, task, "hedged", best["hedged", task])
             entry = f"{mean(theirs):.4f} (lr {best[name, task]:g})" if theirs else ""
-            if theirs and mean(theirs) < mean(ours):
-                seeds = ours.keys() & theirs.keys()
-                gap, error = paired(*({seed: values[seed] for seed in seeds} for values in (theirs, ours)))
-                entry = f"**{entry}**, {gap:+.4f}{plus_minus(error)}"
+            if ours.keys() & theirs.keys():
+                gap, error = paired(theirs, ours)
+                entry = f"**{entry}**, {gap:+.4f}{plus_minus(error)}" if gap < 0 else entry
             row.append(entry)
         if any(row[1:]):
             body.append(row)
