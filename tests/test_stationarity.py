@@ -174,3 +174,29 @@ def test_errors_are_sentences():
         lower_bound(np.zeros(2), np.zeros(2), np.zeros(2), BOWL.enclosure, 1.0, 1.0, cells=0)
     with pytest.raises(ValueError, match="`lam` must be finite and positive"):
         lower_bound(np.zeros(2), np.zeros(2), np.zeros(2), BOWL.enclosure, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("weights", "lam", "sentence"),
+    [
+        ([0.5, 0.5], 1.0, "the mean `y`; it is off by 5"),
+        ([-1.0, 2.0], 1.0, "nonnegative numbers that sum to 1"),
+        ([0.5, 0.4], 1.0, "nonnegative numbers that sum to 1"),
+        ([1.0], 1.0, "2 nonnegative numbers"),
+        ([0.5, 0.5], -1.0, "`lam`"),
+    ],
+)
+def test_a_mixture_that_is_none_is_a_sentence(weights, lam, sentence):
+    x = np.asarray([[-1.0], [1.0]])
+    with pytest.raises(ValueError, match=sentence):
+        best_mixture(Witness(x, np.sign(x), np.zeros((2, 1))), np.asarray([5.0]), lam, weights)
+
+
+def test_shares_and_weights_of_the_spread_are_checked():
+    p = point(np.zeros(1), np.ones(1))
+    with pytest.raises(ValueError, match="`share` must lie in"):
+        mix(p, 2.0, p)
+    with pytest.raises(ValueError, match="`lam`"):
+        measure(p, lam=-1.0)
+    with pytest.raises(ValueError, match="`g` must have the shape"):
+        point(np.zeros(2), np.ones(3))

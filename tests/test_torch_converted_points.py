@@ -6,6 +6,8 @@ import io
 import pytest
 import torch
 
+from o2nc import Nonsmooth
+from o2nc.conversions import ExponentiatedConversion, RegularizedOMD, ShiftingConversion
 from o2nc.torch import Converted
 from sentences import check
 from training import assert_same, build, parameters, snapshot, train
@@ -246,3 +248,21 @@ def test_a_checkpoint_goes_into_another_dtype(source, target, held):
     train(other, 2, start=3)
     assert other.t == 5
     assert all(torch.equal(p.detach(), other.state[p]["x"].to(target)) for p in others)
+
+
+@pytest.mark.parametrize("rival", ["shifting", "exponentiated"])
+def test_the_rivals_have_an_output_too(rival):
+    constants = Nonsmooth(L=1.0, M=1.0, sigma=0.1, lam=1.0, T=400)
+    conversion = {
+        "shifting": lambda: ShiftingConversion.tuned(constants),
+        "exponentiated": lambda: ExponentiatedConversion(RegularizedOMD.tuned(constants), 400),
+    }[rival]()
+    params = parameters()
+    opt = Converted(params, conversion, seed=4)
+    train(opt, 5)
+    assert 1 <= int(next(iter(opt.state.values()))["state.tau"]) <= 400
+    y = values(params)
+    opt.eval()
+    assert_same(values(params), outputs(opt))
+    opt.train()
+    assert_same(values(params), y)

@@ -217,7 +217,7 @@ class Polar:
     Args:
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
         fallback: the direction of blocks that are not matrices.
-        steps: of `newton_schulz`, in float32, as Muon has it; None for the exact factor, by SVD.
+        steps: of `newton_schulz`, as Muon has it; None for the exact factor, by SVD.
 
     Reference: Jordan et al. (2024); polar as the paper defines it, with zero singular values masked.
 

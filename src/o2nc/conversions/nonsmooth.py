@@ -70,6 +70,10 @@ class NonsmoothConversion:
         if not isinstance(self.constants, Nonsmooth):
             raise TypeError(f"`constants` must be Nonsmooth(L, M, sigma, lam, T); got {self.constants!r}.")
 
+    def tau(self, u: float) -> int:
+        """The round of the output, from ``u`` uniform on [0, 1)."""
+        return self.constants.tau(u)
+
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
         """m_1 = 0. ``tau`` is a round or an array (..., 1) of rounds, from ``constants.tau(u)``; T if not given."""
         check_vector("x", x)

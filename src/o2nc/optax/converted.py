@@ -1,6 +1,5 @@
 """Any conversion of the core as a gradient transformation."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -8,7 +7,7 @@ import jax.numpy as jnp
 import optax
 
 from .. import _xp
-from ..conversions import Conversion, NonsmoothConversion
+from ..conversions import Conversion
 from ..vectors import leaf
 from .coins import first_key, next_key, round_of
 from .reports import Report, report_of
@@ -61,7 +60,7 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
     def init(params: Tree) -> ConvertState:
         check_parameters(params)
         form = jax.tree.structure(params)
-        x, law = to_blocks(params, state_dtype(params)), _law_of_the_output(conversion)
+        x, law = to_blocks(params, state_dtype(params)), getattr(conversion, "tau", None)
         place = _xp.device(leaf(x))  # of what is no vector
         key, count = jax.device_put(first, place), jnp.zeros((), jnp.int32, device=place)
         if law is None:
@@ -93,10 +92,3 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
         return like(to_tree(dx, form), updates), after_all
 
     return optax.GradientTransformationExtraArgs(init, update)
-
-
-def _law_of_the_output(conversion: Conversion) -> Callable[[float], int] | None:
-    """The round of the output as a function of a uniform number, for the conversions that have such a round."""
-    if isinstance(conversion, NonsmoothConversion):
-        return conversion.constants.tau
-    return getattr(conversion, "tau", None)

@@ -2,9 +2,11 @@
 
 from typing import Any, NamedTuple
 
+from ..constants import brief, check_number
 from .witness import Witness
 
 MIXED = 1e-5  # how much of the given weights is kept, so that every atom has some
+GIVEN = 1e-9  # the same, of the weights that are to be improved
 EXACT = 1e-12  # of the sum of the weights, and of the mean in units of the largest distance
 
 
@@ -52,9 +54,17 @@ def best_mixture(atoms: Witness, y: Any, lam: float, weights: Any) -> Best:
     import numpy as np
     from scipy import sparse
 
+    check_number("lam", lam, positive=True)
     n, d = atoms.y.shape
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,) or weights.min() < 0 or abs(weights.sum() - 1) > GIVEN:
+        raise ValueError(f"`weights` must be {n} nonnegative numbers that sum to 1; got {brief(weights.tolist())}.")
     offset = atoms.y - y
     unit = float(np.abs(offset).max()) or 1.0
+    if float(np.abs(weights @ offset).max()) > GIVEN * unit:
+        raise ValueError(
+            f"`weights` must give the atoms the mean `y`; it is off by {np.abs(weights @ offset).max():.3g}."
+        )
     cost = lam * (atoms.spread[:, 0] + np.sum(offset**2, axis=1))
 
     def value(p: Any) -> float:

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..vectors import Vector, inner, zero_scalar
+from ..constants import check_number
+from ..vectors import Vector, check_like, check_vector, inner, zero_scalar
 
 
 class Witness(NamedTuple):
@@ -34,6 +35,8 @@ def point(y: Vector, g: Vector) -> Witness:
     >>> measure(point(np.zeros(2), np.asarray([3.0, 4.0])), lam=1.0)
     array([5.])
     """
+    check_vector("y", y)
+    check_like("g", g, y)
     return Witness(y, g, zero_scalar(y))
 
 
@@ -58,6 +61,8 @@ def mix(p: Witness, share: Any, q: Witness) -> Witness:
     >>> mix(mix(at(0.0), 1 / 2, at(1.0)), 1 / 3, at(2.0)).spread  # 0, 1, 2 with equal weights
     array([0.66666667])
     """
+    if isinstance(share, (int, float)) and not 0 <= share <= 1:
+        raise ValueError(f"`share` must lie in [0, 1]; got {share}.")
     dy = q.y - p.y
     spread = (1 - share) * p.spread + share * q.spread + share * (1 - share) * inner(dy, dy)
     return Witness(p.y + dy * share, p.g + (q.g - p.g) * share, spread)
@@ -72,5 +77,6 @@ def measure(p: Witness, lam: float) -> Array:
     >>> measure(Witness(np.zeros(1), np.asarray([0.5]), np.asarray([0.25])), lam=2.0)
     array([1.])
     """
+    check_number("lam", lam)
     square = inner(p.g, p.g)
     return _xp.namespace(square).sqrt(square) + lam * p.spread

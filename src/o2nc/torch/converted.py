@@ -29,9 +29,9 @@ class Converted(TwoPoints):
     A parameter without a gradient has the gradient 0. A step in which no parameter has one does nothing, and so
     does a first step with gradients and ``lr`` all 0, which only makes the state.
 
-    Algorithm 2 (`NonsmoothConversion`) has two points: during training the parameters hold $y_t$, where samples are
-    taken; `eval`, or ``with opt.output()``, lets them hold the output of the algorithm, and `train` brings $y_t$ back.
-    For other conversions these do nothing.
+    Algorithm 2 (`NonsmoothConversion`) and its rivals have two points: during training the parameters hold $y_t$, where
+    samples are taken; `eval`, or ``with opt.output()``, lets them hold the output of the algorithm, and `train` brings
+    $y_t$ back. For other conversions these do nothing.
 
     Args:
         params: parameters, named parameters, or groups with their own ``lr``, ``weight_decay`` and ``maximize``.
@@ -77,6 +77,9 @@ class Converted(TwoPoints):
         changed: str = "raise",
         seed: int = 0,
     ):
+        for name, value in (("fresh_samples", fresh_samples), ("maximize", maximize)):
+            if not isinstance(value, bool):
+                raise TypeError(f"`{name}` must be True or False; got {value!r}.")
         if nonfinite not in ("raise", "skip"):
             raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
         self.fresh_samples, self.nonfinite = fresh_samples, nonfinite

@@ -83,6 +83,9 @@ class Hedged(torch.optim.Optimizer):
         foreach: bool | None = None,
         compile: bool = False,
     ):
+        for name, value in (("foreach", foreach), ("compile", compile)):
+            if not isinstance(value, bool) and not (name == "foreach" and value is None):
+                raise TypeError(f"`{name}` must be True or False; got {value!r}.")
         if nonfinite not in ("raise", "skip"):
             raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
         self.nonfinite, self.foreach, self.compile = nonfinite, foreach is not False, compile

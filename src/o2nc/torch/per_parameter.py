@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ..conversions import Conversion, NonsmoothConversion
+from ..conversions import Conversion
 from ..vectors import Blocks
 from .arguments import check_group, listed, listed_group
 from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
@@ -83,9 +83,14 @@ class PerParameter(torch.optim.Optimizer):
 
     def _initial(self) -> Any:
         x = self._point()
-        if isinstance(self.conversion, NonsmoothConversion):
-            return self.conversion.init(x, tau=self.conversion.constants.tau(coin(self._run["seed"], 0)))
+        if self._has_output:
+            return self.conversion.init(x, tau=self.conversion.tau(coin(self._run["seed"], 0)))
         return self.conversion.init(x)
+
+    @property
+    def _has_output(self) -> bool:
+        """Whether the conversion draws the round of an output, which is another point than that of the samples."""
+        return hasattr(self.conversion, "tau")
 
     def _state(self) -> Any:
         if self.t == 0:
@@ -101,7 +106,7 @@ class PerParameter(torch.optim.Optimizer):
     def _keep(self, entries: list[Entry]) -> None:
         dtype = self._dtype
         for p, entry in zip(self._params, entries, strict=True):
-            if p.dtype == dtype and not isinstance(self.conversion, NonsmoothConversion):
+            if p.dtype == dtype and not self._has_output:
                 del entry["x"]  # the parameter is the point
             self.state[p] = entry
 

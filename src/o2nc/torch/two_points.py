@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from ..conversions import NonsmoothConversion
 from .arguments import DTYPES
 from .per_parameter import PerParameter
 
@@ -14,7 +13,7 @@ POINTS = {"training": "x", "output": "state.output"}  # what parameters can hold
 
 
 class TwoPoints(PerParameter):
-    """The two points of Algorithm 2: where samples are taken, and the output. Other conversions have one.
+    """The two points of Algorithm 2 and its rivals: where samples are taken, and the output. Others have one.
 
     Reference: Algorithm 2, lines 6 and 12.
     """
@@ -53,7 +52,7 @@ class TwoPoints(PerParameter):
 
     @torch.no_grad()
     def _swap(self, old: str, new: str) -> None:
-        if not isinstance(self.conversion, NonsmoothConversion) or self.held == new:
+        if not self._has_output or self.held == new:
             return
         self._settle(old)
         if self.t:  # before the first round both are where the parameters are
