@@ -46,5 +46,5 @@ def draw(results: Results, path: Path) -> None:
     axes[0, 0].set_ylabel("training objective, nats")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=85)
     plt.close(fig)
