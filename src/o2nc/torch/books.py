@@ -166,13 +166,11 @@ class Books:
             narrow=[row for row in rows if self.params[row].dtype != width(self.params[row])],
         )
 
-    def weights(self) -> list[list[float]]:
-        """The weights of the experts, by row."""
-        found: list[list[float]] = [[] for _ in self.params]
+    def weights(self) -> Tensor:
+        """The weights of the experts, by row; 0 where a group has fewer."""
+        found = torch.zeros(len(self.params), max(learner.K for _, learner in self.learners), dtype=torch.float64)
         for rows, learner in self.learners:
-            weights = learner.weights()[learner.rows].tolist()
-            for row, w in zip(rows, weights, strict=True):
-                found[row] = w
+            found[rows, : learner.K] = learner.weights()[learner.rows]
         return found
 
 

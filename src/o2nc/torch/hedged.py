@@ -149,7 +149,7 @@ class Hedged(torch.optim.Optimizer):
         sweep.learn(judgement)
         sweep.count(squares, f)
         sweep.move()
-        self._look()
+        self._look(books)
 
     @property
     def t(self) -> int:
@@ -180,9 +180,8 @@ class Hedged(torch.optim.Optimizer):
                 entry.setdefault("x", p.detach().to(width(p)))
         return found
 
-    def _look(self) -> None:
+    def _look(self, books: Books) -> None:
         """Warn, once, if learners have not moved."""
-        books = self.books
         if not self._is_patient or books.t.max() < PATIENCE or not books.played.any():
             return
         self._is_patient = False

@@ -29,7 +29,7 @@ class Part:
         self.kept = [key for key in keys if key != "root"]
         self.has_root = "root" in keys
         self.is_whole = any(isinstance(expert, Whole) for expert in self.experts)
-        self.ks = [[k for k, other in enumerate(experts) if other == expert] for expert in self.experts]
+        self.ks = [tuple(k for k, other in enumerate(experts) if other == expert) for expert in self.experts]
         self._views: dict[str, Tensor] = {}
 
     def take(self, key: str, tensors: Sequence[Tensor]) -> Tensor:

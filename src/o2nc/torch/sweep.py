@@ -1,7 +1,8 @@
 """The two sweeps over memory that make a step of `Hedged`: one that judges, one that moves."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -48,6 +49,7 @@ class Sweep:
         kernels: tuple[Any, ...] = compiled() if compile else (judge, track, move)
         self.reduce, self.track, self.shift = kernels
         self.scratch: Any = None
+        self.packs: dict[tuple[Part, str], Tensor] = {}
 
     def judge(self) -> tuple[Tensor, Tensor, Tensor]:
         """The mean of s^2; of each expert what it kept and promised, (2, rows, experts); and f of the next step."""
@@ -91,10 +93,10 @@ class Sweep:
 
     def move(self) -> None:
         """Update the trackers, compute the new directions and move along their mixtures."""
-        factors, weights, later = self._factors(), self.books.weights(), []
+        factors, shares, later = self._factors(), self._shares(), []
         self._follow()
         for part in self.parts:
-            m, root = part.take("m", self.state["m"]), self._root(part)
+            m, root = self._packed(part, "m"), self._root(part)
             self.track(self._sample(part), m, root, self._rates(part, m))
             part.bucket.put(m, self.state["m"])
             if root is not None:
@@ -102,19 +104,19 @@ class Sweep:
             if part.is_whole:
                 later.append(part)
             else:
-                self._shift(part, factors, weights, self._view(part, factors, m, root))
+                self._shift(part, shares, self._view(part, factors, m, root))
         self._directions(factors["u"])
         for part in later:
-            self._shift(part, factors, weights, self._view(part, factors))
+            self._shift(part, shares, self._view(part, factors))
         for row in self.plan.narrow:
             self.books.params[row].copy_(self.x[row])
 
     def mixture(self) -> list[Tensor]:
         """What the last step has added to each of the rows: `move` from 0, with nothing new."""
         self.x = [None if m is None else torch.zeros_like(m) for m in self.state["m"]]
-        factors, weights = self._factors(), self.books.weights()
+        factors, shares = self._factors(), self._shares()
         for part in self.parts:
-            self._shift(part, factors, weights, self._view(part, factors))
+            self._shift(part, shares, self._view(part, factors))
         return [self.x[row] for row in self.rows]
 
     def _follow(self) -> None:
@@ -129,22 +131,35 @@ class Sweep:
             d = expert.whole(self.state["m"][row] * u[row])
             self.state[expert.keeps[0]][row].copy_(d)
 
-    def _shift(self, part: Part, factors: dict[str, list[float]], weights: list[list[float]], view: View) -> None:
-        group, x, rows = self.groups[part.group], part.bucket.take(self.x), part.bucket.rows
-        lr, shares = float(group["lr"]), []
-        for expert, ks in zip(part.experts, part.ks, strict=True):
-            factor = factors[expert.factor]
-            share = {row: lr * factor[row] * sum(weights[row][k] for k in ks) for row in rows}
-            shares.append(self._number(part, share, x))
-        self.shift(x, part.experts, view, shares, self._constant(1 - lr * float(group["weight_decay"]), x))
+    def _shares(self) -> Callable[[str, tuple[int, ...]], list[float]]:
+        """From a factor and the experts that have one direction: lr times the factor times their weight, by row."""
+        factors, weights, lr = self._factors(), self.books.weights(), self._per_row(lambda group: group["lr"])
+
+        @cache
+        def share(factor: str, ks: tuple[int, ...]) -> list[float]:
+            return (lr * torch.tensor(factors[factor], dtype=torch.float64) * weights[:, ks].sum(-1)).tolist()
+
+        return share
+
+    def _shift(self, part: Part, share: Callable[[str, tuple[int, ...]], list[float]], view: View) -> None:
+        group, x = self.groups[part.group], part.bucket.take(self.x)
+        pairs = zip(part.experts, part.ks, strict=True)
+        shares = [self._number(part, share(expert.factor, ks), x) for expert, ks in pairs]
+        shrink = self._constant(1 - float(group["lr"]) * float(group["weight_decay"]), x)
+        self.shift(x, part.experts, view, shares, shrink)
         part.bucket.put(x, self.x)
 
     def _sample(self, part: Part) -> Tensor:
-        s = part.bucket.take(self.s).to(width(self.books.params[part.bucket.rows[0]]))
-        return -s if self.groups[part.group]["maximize"] else s
+        if (part, "s") not in self.packs:
+            s = part.bucket.take(self.s).to(width(self.books.params[part.bucket.rows[0]]))
+            s = -s if self.groups[part.group]["maximize"] else s
+            if part.bucket.piece is not None:
+                return s  # a view, or a copy that should not stay
+            self.packs[part, "s"] = s
+        return self.packs[part, "s"]
 
     def _view(self, part: Part, factors: dict[str, list[float]], m: Any = None, root: Any = None) -> View:
-        m = part.take("m", self.state["m"]) if m is None else m
+        m = self._packed(part, "m") if m is None else m
         return View(
             m=m,
             root=self._root(part) if root is None else root,
@@ -154,7 +169,13 @@ class Sweep:
         )
 
     def _root(self, part: Part) -> Tensor | None:
-        return part.take("root", self.state["root"]) if part.has_root else None
+        return self._packed(part, "root") if part.has_root else None
+
+    def _packed(self, part: Part, key: str) -> Tensor:
+        """State that only `track` changes: what was packed for judging serves for moving."""
+        if (part, key) not in self.packs:
+            self.packs[part, key] = part.take(key, self.state[key])
+        return self.packs[part, key]
 
     def _scratch(self, like: Tensor) -> Any:
         if self.compile:
