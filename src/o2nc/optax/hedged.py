@@ -90,8 +90,9 @@ def hedge(
     check_learning_rate(learning_rate)
     for name, value in {"b1": b1, "b2": b2, "rho": rho}.items():
         check_hyperparameter(name, value, check_share)
-    for name, value in {"eps": eps, "weight_decay": weight_decay, "c": c}.items():
+    for name, value in {"eps": eps, "weight_decay": weight_decay}.items():
         check_hyperparameter(name, value, check_number)
+    check_hyperparameter("c", c, lambda name, value: check_number(name, value, positive=True))
     if matrices is not None and not callable(matrices):
         raise TypeError(f"`matrices` must be a function from a tree to a tree of booleans; got {brief(matrices)}.")
     K = len(rule.experts)
