@@ -1,6 +1,7 @@
 """Algorithms 1, 2 and 3 of the paper, transcribed in plain Python loops over lists, with the paper's letters.
 
-Nothing of the library is imported here. Everything that the library does must equal this.
+Nothing of the library is imported here. Everything that the library does must equal this. The practical rule of the
+front ends is in reference_practical.py, the rivals of Algorithm 2 are in reference_rivals.py.
 """
 
 import math
