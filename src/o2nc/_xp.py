@@ -45,6 +45,17 @@ def smallest(v: Array) -> Array:
     return namespace(v).min(v, axis=-1, keepdims=True)
 
 
+def largest(v: Array) -> Array:
+    """The greatest entry on the last axis, which is kept."""
+    return namespace(v).max(v, axis=-1, keepdims=True)
+
+
+def inverse(v: Array) -> Array:
+    """1 / v, and 0 for what is so small, or negative, that 1 / v may be infinite or has no meaning."""
+    xp, normal = namespace(v), v >= smallest_normal(v)
+    return xp.where(normal, 1 / xp.where(normal, v, xp.ones_like(v)), xp.zeros_like(v))
+
+
 def softmax(v: Array) -> Array:
     """exp(v) / sum exp(v) over the last axis, shifted so that nothing overflows."""
     xp = namespace(v)

@@ -16,10 +16,9 @@ import optax
 from .. import _xp
 from ..constants import brief
 from ..operators import newton_schulz
+from ..promises import at_length
 from .expert import is_transformation
 from .trees import Tree
-
-LENGTH = 0.2  # the root mean square of a direction that has no length of its own: about that of Adam's
 
 
 class Tracker(NamedTuple):
@@ -42,23 +41,12 @@ class Tracker(NamedTuple):
 
     def u(self) -> jax.Array:
         """f m^, and 0 before the first gradient."""
-        return self.m * (inverse(self.c1) * self.f)
+        return self.m * (_xp.inverse(self.c1) * self.f)
 
     def adam(self, eps: float) -> jax.Array:
         """m^ / (sqrt(v^) + eps), and 0 where the gradient was always 0."""
-        root = jnp.sqrt(self.v) * jnp.sqrt(inverse(self.c2))  # type: ignore[arg-type]
-        return self.m * inverse(self.c1) / _xp.at_least(root + eps, _xp.smallest_normal(root))
-
-
-def inverse(a: jax.Array) -> jax.Array:
-    """1 / a, and 0 for 0 and for what is so small that 1 / a may be infinite."""
-    normal = a >= _xp.smallest_normal(a)
-    return jnp.where(normal, 1 / jnp.where(normal, a, 1), 0)
-
-
-def at_length(d: jax.Array) -> jax.Array:
-    """``d`` at the root mean square 0.2; 0 stays 0."""
-    return d * (LENGTH * jnp.sqrt(inverse(jnp.mean(d * d))))
+        root = jnp.sqrt(self.v) * jnp.sqrt(_xp.inverse(self.c2))  # type: ignore[arg-type]
+        return self.m * _xp.inverse(self.c1) / _xp.at_least(root + eps, _xp.smallest_normal(root))
 
 
 def polar(m: jax.Array) -> jax.Array:

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from .directions import Expert, Tracker, check_uphill, from_tracker, inverse, is_adam
+from .. import _xp
+from ..promises import losses
+from .directions import Expert, Tracker, check_uphill, from_tracker, is_adam
 from .expert import is_transformation
 from .sums import sums
 from .trees import Tree
-
-COST = 0.4  # of a promise that is not kept, on top of what is missing
 
 
 class Trackers(NamedTuple):
@@ -43,16 +43,6 @@ class Scale(NamedTuple):
 
     square: jax.Array  # the mean of the squares of the gradient, ()
     f: jax.Array  # <m^, d> / <m^, m^> of the last step with the direction d of adam, (); 0 if there is none
-
-
-def losses(kept: jax.Array, promised: jax.Array) -> jax.Array:
-    """What was kept of the promises counts, and what was not costs `COST` of itself on top; in units of the largest.
-
-    >>> [round(float(loss), 3) for loss in losses(jnp.asarray([4.0, 1.0, -9.0]), jnp.asarray([2.0, 4.0, 1.0]))]
-    [-0.5, 0.05, 0.45]
-    """
-    kept = jnp.clip(kept, -jnp.abs(promised), jnp.abs(promised))
-    return -(kept - COST * (promised - kept)) * inverse(jnp.max(promised))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +91,9 @@ class Rule:
             )
             sd, md = products[::2], products[1::2]
             by_adam = next((md[k] for k, expert in enumerate(self.experts) if is_adam(expert, matrix)), 0 * mm)
-            scales.append(Scale(square=ss / max(a.size, 1), f=tracker.c1 * by_adam * inverse(mm)))
+            scales.append(Scale(square=ss / max(a.size, 1), f=tracker.c1 * by_adam * _xp.inverse(mm)))
             kept = kept + played * jnp.stack(sd)
-            promised = promised + played * inverse(tracker.c1) * jnp.stack(md)
+            promised = promised + played * _xp.inverse(tracker.c1) * jnp.stack(md)
         return losses(kept, promised), scales
 
     def track(self, s: Tree, scales: list[Scale], trackers: Trackers) -> Trackers:
@@ -117,7 +107,7 @@ class Rule:
                     m=b1 * m + (1 - b1) * a,
                     v=None if v is None else b2 * v + (1 - b2) * a * a,
                     q=q,
-                    f=jnp.where(scale.f > 0, scale.f, jnp.sqrt(c2 * inverse(q))),
+                    f=jnp.where(scale.f > 0, scale.f, jnp.sqrt(c2 * _xp.inverse(q))),
                     c1=jnp.where(q > 0, b1 * c1 + (1 - b1), 0),
                     c2=c2,
                 )

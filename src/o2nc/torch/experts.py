@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 
 from ..operators import newton_schulz
+from ..promises import at_length
 
 Tensor = torch.Tensor
 
@@ -221,15 +222,6 @@ class Function(Whole):
 
 Expert = Momentum | Adam | Mask | Polar | Sign | Function
 NAMED: dict[str, Expert] = {expert.name: expert for expert in (Momentum(), Adam(), Polar(), Sign())}
-
-
-LENGTH = 0.2  # the root mean square of `Polar` and `Sign`
-
-
-def at_length(d: Tensor) -> Tensor:
-    """``d`` at a root mean square of 0.2; 0 stays 0."""
-    square = d.square().mean()
-    return d * (LENGTH / torch.where(square > 0, square, 1).sqrt())
 
 
 def check_experts(experts: Any) -> tuple[Expert, ...]:

@@ -7,9 +7,9 @@ import torch
 
 from ..operators import Identity
 from ..oracles.short_memory import ShortMemoryHedge, ShortMemoryState
+from ..promises import losses
 
 Tensor = torch.Tensor
-COST = 0.4  # of a promise that is not kept, on top of what is missing
 KEYS = ("C", "V", "regret")  # what a learner remembers, in the state of each of its parameters
 
 
@@ -67,19 +67,3 @@ class Learner:
 
     def _state(self) -> ShortMemoryState:
         return ShortMemoryState(C=self.C, V=self.V, t=self.V)  # it does not ask for the round
-
-
-def losses(kept: Tensor, promised: Tensor) -> Tensor:
-    r"""What experts are charged: $\ell_k=-\bigl(g_k-\tfrac25(p_k-g_k)\bigr)/\max_jp_j$, with $|g_k|\le|p_k|$.
-
-    To first order expert k had promised the decrease $p_k$, and the next gradient finds that $g_k$ of it was kept. What
-    was kept counts, and what was not costs two fifths of itself on top.
-
-    Reference: none; the rule of `Hedged`.
-
-    >>> losses(torch.tensor([[1.0, 0.5]]), torch.tensor([[2.0, 0.5]]))
-    tensor([[-0.3000, -0.2500]])
-    """
-    kept = torch.maximum(torch.minimum(kept, promised.abs()), -promised.abs())
-    most = promised.amax(-1, keepdim=True)
-    return torch.where(most > 0, -(kept - COST * (promised - kept)) / torch.where(most > 0, most, 1), 0)
