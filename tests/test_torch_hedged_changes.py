@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from o2nc.torch import Hedged, Mask
+from o2nc.torch import Hedged, Mask, log
 
 LARGE = (400, 400)  # cut into pieces, of which views are kept
 
@@ -120,3 +120,9 @@ def test_two_masks_have_names():
     opt.step()
     torch.testing.assert_close(p.detach(), torch.tensor([-0.5, -0.5]))
     assert set(opt.report()["groups"][0]["weights"]) == {"first", "second"}
+
+
+def test_a_log_in_a_folder_that_does_not_exist_is_a_sentence(tmp_path):
+    opt, _ = pair([(3,)])
+    with pytest.raises(ValueError, match="must be in a folder that exists"):
+        log(opt, tmp_path / "nowhere" / "run.csv")

@@ -63,3 +63,8 @@ def check_group(group: dict[str, Any]) -> None:
             raise TypeError(f"`params` must have one of the dtypes {', '.join(map(str, DTYPES))}; got {p.dtype}.")
     if len({id(p) for p in params}) < len(params):
         raise ValueError("`params` must hold every parameter once; a group has one of them twice.")
+
+
+def width(p: torch.Tensor) -> torch.dtype:
+    """The dtype of the state of a parameter: float64 for float64, else float32."""
+    return torch.float64 if p.dtype == torch.float64 else torch.float32

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .arguments import check_device
+from .arguments import check_device, width
 from .buckets import buckets
 from .experts import Adam, Expert, Function, Mask, Polar, Whole
 from .learner import Learner
@@ -15,11 +15,6 @@ from .plan import FACTORS, Part, Plan
 Tensor = torch.Tensor
 Entry = dict[str, Tensor]
 SCALARS = ("t", "q", "f", "played")  # steps, the average of s^2, u = f m^ and the lr when it was moved last
-
-
-def width(p: Tensor) -> torch.dtype:
-    """The dtype of the state of a parameter: float64 for float64, else float32."""
-    return torch.float64 if p.dtype == torch.float64 else torch.float32
 
 
 class Books:

@@ -16,6 +16,7 @@ import torch
 
 from ..operators import newton_schulz
 from ..promises import at_length
+from .arguments import width
 
 Tensor = torch.Tensor
 
@@ -114,7 +115,7 @@ class Mask:
             raise ValueError(f"`Mask(mask=...)` must have the shape of its parameter, {tuple(p.shape)}; got {got}.")
         if not bool(((factors >= 0) & (factors <= 1)).all()):
             raise ValueError("`Mask(mask=...)` must have factors in [0, 1].")
-        factors = factors.detach().to(p.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
+        factors = factors.detach().to(p.device, width(p))
         return factors.clone(memory_format=torch.contiguous_format)
 
     def array(self, view: View) -> Tensor:

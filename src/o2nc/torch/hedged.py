@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from .arguments import listed, listed_group
-from .books import Books, width
+from .arguments import listed, listed_group, width
+from .books import Books
 from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
 from .experts import Expert
 from .layout import Entry

@@ -60,6 +60,8 @@ def writer(to: Any) -> Callable[[int, Record], None]:
     if hasattr(to, "add_scalar"):
         return lambda t, record: scalars(to, t, record)
     if isinstance(to, (str, os.PathLike)) and Path(to).suffix == ".csv":
+        if not Path(to).parent.is_dir():
+            raise ValueError(f"`to` must be in a folder that exists; there is no {Path(to).parent}.")
         return lambda t, record: append(Path(to), record)
     if callable(to):
         return lambda t, record: to(record)

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from .books import Books, width
+from .arguments import width
+from .books import Books
 from .buckets import SIZE
 from .experts import View
 from .kernels import compiled, judge, move, track
