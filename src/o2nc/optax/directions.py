@@ -16,7 +16,7 @@ import optax
 from .. import _xp
 from ..constants import brief
 from ..operators import newton_schulz
-from ..promises import at_length
+from ..promises import LENGTH, at_length
 from .expert import is_transformation
 from .trees import Tree
 
@@ -101,7 +101,7 @@ def from_tracker(expert: Expert, tracker: Tracker, is_matrix: bool, eps: float) 
     if expert == "polar":
         return polar(tracker.m)
     if expert == "sign":
-        return at_length(jnp.sign(tracker.m))
+        return LENGTH * jnp.sign(tracker.m)
     u = tracker.u()
     d = expert(u)
     if jnp.shape(d) != u.shape:

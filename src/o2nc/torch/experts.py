@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 
 from ..operators import newton_schulz
-from ..promises import at_length
+from ..promises import LENGTH, at_length
 from .arguments import width
 
 Tensor = torch.Tensor
@@ -123,6 +123,25 @@ class Mask:
         return torch.mul(view.m, view.kept[self.keeps[0]], out=view.scratch)
 
 
+@dataclass(frozen=True)
+class Sign:
+    r"""The sign of the tracker, $d=0.2\,\mathrm{sign}(m)$.
+
+    Reference: Bernstein et al. (2018); with momentum it is close to Lion, Chen et al. (2023).
+
+    >>> Sign().array(View(torch.tensor([3.0, -4.0, 0.0])))
+    tensor([ 0.2000, -0.2000,  0.0000])
+    """
+
+    name: ClassVar[str] = "sign"
+    keeps: ClassVar[tuple[str, ...]] = ()
+    factor: ClassVar[str] = "one"
+
+    def array(self, view: View) -> Tensor:
+        """0.2 sign(m)."""
+        return torch.mul(torch.sign(view.m, out=view.scratch), LENGTH, out=view.scratch)
+
+
 class Whole:
     """An expert that is computed once a step on whole tensors; its state is its last direction."""
 
@@ -170,23 +189,6 @@ class Polar(Whole):
     def whole(self, u: Tensor) -> Tensor:
         """polar(u) at its length."""
         return at_length(newton_schulz(u.flatten(1), self.steps).view_as(u))
-
-
-@dataclass(frozen=True)
-class Sign(Whole):
-    """The sign of the tracker, at a root mean square of 0.2.
-
-    Reference: Bernstein et al. (2018); with momentum it is close to Lion, Chen et al. (2023).
-
-    >>> Sign().whole(torch.tensor([3.0, -4.0]))
-    tensor([ 0.2000, -0.2000])
-    """
-
-    name: ClassVar[str] = "sign"
-
-    def whole(self, u: Tensor) -> Tensor:
-        """sign(u) at its length."""
-        return at_length(u.sign())
 
 
 @dataclass(frozen=True, eq=False)
