@@ -141,7 +141,7 @@ class Rule:
 
     def _keeps(self, k: int) -> bool:
         """Whether the direction of expert k is kept; that of the others is computed again where it is needed."""
-        return not (isinstance(self.experts[k], str) and self.experts[k] in ("momentum", "adam"))
+        return not (isinstance(self.experts[k], str) and self.experts[k] in ("momentum", "adam", "sign"))
 
     def _is_matrix(self, s: Tree) -> list[bool]:
         if self.matrices is None:

@@ -11,9 +11,11 @@ from .buckets import buckets
 from .experts import Adam, Expert, Function, Mask, Polar, Whole
 from .learner import Learner
 from .plan import FACTORS, Part, Plan
+from .shards import local, shard
 
 Tensor = torch.Tensor
 Entry = dict[str, Tensor]
+PLANS = 3  # that are kept besides a new one
 SCALARS = ("t", "q", "f", "played")  # steps, the average of s^2, u = f m^ and the lr when it was moved last
 
 
@@ -36,6 +38,7 @@ class Books:
         self.params: list[Tensor] = [p for group in groups for p in group["params"]]
         check_device(self.params)
         self.group_of = [g for g, group in enumerate(groups) for _ in group["params"]]
+        self.local = [local(p) for p in self.params]  # what this process holds of them
         self.sizes = [p.numel() for p in self.params]
         self.experts = [
             tuple(resolve(expert, p, group) for expert in chosen)
@@ -76,20 +79,20 @@ class Books:
             entry = self.entry(row)
             for expert in self.experts[row]:
                 if isinstance(expert, Function):
-                    expert.whole(entry["m"])  # a wrong shape is said before anything moves
+                    expert.whole(torch.zeros(p.shape, dtype=width(p), device=p.device))  # raises before anything moves
             self.state[p] = entry
             self._enter(row)
 
     def entry(self, row: int) -> Entry:
         """What is kept of a parameter besides numbers, before its first step."""
-        p = self.params[row]
-        entry: Entry = {"m": torch.zeros(p.shape, dtype=width(p), device=p.device)}
+        p, held = self.params[row], self.local[row]
+        entry: Entry = {"m": torch.zeros(held.shape, dtype=width(p), device=p.device)}
         for expert in self.experts[row]:
             for key in expert.keeps:
-                entry[key] = expert.factors(p) if isinstance(expert, Mask) else torch.zeros_like(entry["m"])
+                entry[key] = local(expert.factors(p)) if isinstance(expert, Mask) else torch.zeros_like(entry["m"])
         if p.dtype != width(p):
-            entry["x"] = p.detach().to(width(p), copy=True, memory_format=torch.contiguous_format)
-        return entry
+            entry["x"] = held.to(width(p), copy=True, memory_format=torch.contiguous_format)
+        return {key: shard(tensor, p) for key, tensor in entry.items()}
 
     def _enter(self, row: int) -> None:
         """Take the numbers of a parameter over, and let its state hold views of the books.
@@ -104,7 +107,8 @@ class Books:
             entry["x"] = self.entry(row)["x"]
         for key, tensor in entry.items():
             if key not in numbers:
-                entry[key] = self.tensors[key][row] = tensor.to(p.device, width(p)).contiguous()
+                entry[key] = tensor.to(p.device, width(p)).contiguous()
+                self.tensors[key][row] = local(entry[key])
         for key, own in numbers.items():
             if key in entry:
                 own.copy_(entry[key])
@@ -128,7 +132,7 @@ class Books:
     def plan(self, rows: tuple[int, ...], size: int, piece: int) -> Plan:
         """A plan with `buckets` of the given sizes."""
         if (rows, size, piece) not in self._plans:
-            self._plans = {key: plan for key, plan in self._plans.items() if key[0] == rows}  # others are of the past
+            self._plans = dict(list(self._plans.items())[-PLANS:])  # older ones are of the past
             self._plans[rows, size, piece] = self._plan(rows, size, piece)
         return self._plans[rows, size, piece]
 
@@ -139,7 +143,7 @@ class Books:
         parts = [
             Part(bucket, experts, group)
             for (group, experts, _), mine in alike.items()
-            for bucket in buckets(mine, self.params, size, piece)
+            for bucket in buckets(mine, self.local, size, piece)
         ]
         places = [
             (row, column) for part in parts for column in range(2 + 2 * len(part.experts)) for row in part.bucket.rows

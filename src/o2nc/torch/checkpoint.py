@@ -7,6 +7,7 @@ import torch
 
 from .configuration import difference
 from .layout import Entry
+from .shards import laid_out
 
 VERSION = 1  # of the layout of ``state_dict``
 
@@ -79,4 +80,6 @@ def entry(saved: Entry, like: Entry, name: str) -> Entry:
         shape, found = tuple(like[key].shape), tuple(value.shape)
         if found != shape:
             raise ValueError(f"`state_dict` must have {key!r} of shape {shape} for {name}; got {found}.")
-    return {key: value.to(like[key], copy=True) for key, value in saved.items()}
+    return {
+        key: laid_out(value, like[key]).to(like[key].device, like[key].dtype, copy=True) for key, value in saved.items()
+    }

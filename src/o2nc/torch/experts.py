@@ -17,6 +17,7 @@ import torch
 from ..operators import newton_schulz
 from ..promises import LENGTH, at_length
 from .arguments import width
+from .shards import laid_out
 
 Tensor = torch.Tensor
 
@@ -106,16 +107,16 @@ class Mask:
             raise TypeError(f"`Mask(mask=...)` must be a dict or a function of a parameter; got {self.mask!r}.")
 
     def factors(self, p: Tensor) -> Tensor:
-        """The mask of a parameter."""
+        """The mask of a parameter, in its parts if it is in parts."""
         factors = self.mask.get(p) if isinstance(self.mask, Mapping) else self.mask(p)
         if factors is None:
-            factors = torch.ones_like(p)
+            return torch.ones_like(p, dtype=width(p), memory_format=torch.contiguous_format)
         if not isinstance(factors, Tensor) or factors.shape != p.shape:
             got = tuple(factors.shape) if isinstance(factors, Tensor) else repr(factors)
             raise ValueError(f"`Mask(mask=...)` must have the shape of its parameter, {tuple(p.shape)}; got {got}.")
         if not bool(((factors >= 0) & (factors <= 1)).all()):
             raise ValueError("`Mask(mask=...)` must have factors in [0, 1].")
-        factors = factors.detach().to(p.device, width(p))
+        factors = laid_out(factors.detach().to(p.device), p).to(width(p))
         return factors.clone(memory_format=torch.contiguous_format)
 
     def array(self, view: View) -> Tensor:

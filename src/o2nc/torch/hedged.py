@@ -13,6 +13,7 @@ from .experts import Expert
 from .layout import Entry
 from .options import check_options, names
 from .report import Report, practical
+from .shards import laid_out, local, split_axes
 from .sweep import Sweep
 
 SAME = ("experts", "weights")  # what a checkpoint cannot change
@@ -129,15 +130,16 @@ class Hedged(torch.optim.Optimizer):
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _step(self) -> None:
         books = self.books
-        rows = tuple(row for row, p in enumerate(books.params) if p.grad is not None)
+        s = [check_gradient(p) for p in books.params]
+        rows = tuple(row for row, g in enumerate(s) if g is not None)
         if not rows:
             return
-        s: list[Any] = [None if p.grad is None else check_gradient(p.grad) for p in books.params]
-        fresh = [p for p in books.params if p.grad is not None and not self.state.get(p)]
+        there = torch.tensor([p.grad is not None for p in books.params])
+        fresh = [books.params[row] for row in rows if not self.state.get(books.params[row])]
         books.start(rows)
         sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
-        squares, judgement, f = sweep.judge()
-        if not bool(squares.isfinite().all()):
+        judgement = sweep.judge(there)
+        if not bool(judgement.squares.isfinite().all()):
             for p in fresh:
                 del self.state[p]
             if self.nonfinite == "raise":
@@ -146,8 +148,11 @@ class Hedged(torch.optim.Optimizer):
                     "`Hedged(nonfinite='skip')` leaves such steps out."
                 )
             return
+        found = tuple(row for row in rows if judgement.there[row])
+        if found != rows:  # parts for which no process has a gradient
+            sweep = Sweep(books, self.param_groups, s, found, self.foreach, self.compile)
         sweep.learn(judgement)
-        sweep.count(squares, f)
+        sweep.count(judgement)
         sweep.move()
         self._look(books)
 
@@ -177,7 +182,7 @@ class Hedged(torch.optim.Optimizer):
             if p.dtype == width(p):
                 entry.pop("x", None)  # the parameter is the point
             elif entry:
-                entry.setdefault("x", p.detach().to(width(p)))
+                entry.setdefault("x", p.detach().to(width(p), copy=True))
         return found
 
     def _look(self, books: Books) -> None:
@@ -203,8 +208,13 @@ class Hedged(torch.optim.Optimizer):
         self._books = None
 
 
-def check_gradient(g: torch.Tensor) -> torch.Tensor:
-    """The gradient, its entries in order; raise unless it is dense and real."""
-    if g.layout != torch.strided:
-        raise TypeError(f"Gradients must be dense; got one with layout {g.layout}.")
-    return g.contiguous()
+def check_gradient(p: torch.Tensor) -> torch.Tensor | None:
+    """The gradient as far as this process holds it, its entries in order; raise unless it is dense.
+
+    None if there is none; but for a part of a parameter it is 0, since another process may have one for its own.
+    """
+    if p.grad is None:
+        return torch.zeros_like(local(p)) if split_axes(p) and p.requires_grad else None
+    if p.grad.layout != torch.strided:
+        raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+    return local(laid_out(p.grad, p)).contiguous()

@@ -46,7 +46,8 @@ def practical(books: Books, groups: Sequence[dict[str, Any]]) -> Report:
 
     For each group: the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
     and the most; their mean entropy; the regret against each expert, the sum over the steps of the loss of the mixture
-    minus that of the expert; and the root mean square over all entries of $lr\sum_kw_kd_k$ in the last step.
+    minus that of the expert; and the root mean square of $lr\sum_kw_kd_k$ in the last step, over all entries that this
+    process holds: a report asks nothing of others, so that one process may write it alone.
 
     Reference: none.
     """
@@ -58,7 +59,7 @@ def practical(books: Books, groups: Sequence[dict[str, Any]]) -> Report:
         if not rows:
             continue
         learner, own = learners[rows[0]][0], [learners[row][1] for row in rows]
-        w, size = learner.weights()[own], max(sum(books.sizes[row] for row in rows), 1)
+        w, size = learner.weights()[own], max(sum(books.local[row].numel() for row in rows), 1)
 
         def named(values: torch.Tensor, names: Sequence[str] = group["experts"]) -> dict[str, float]:
             return dict(zip(names, values.tolist(), strict=True))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -13,9 +13,21 @@ from .buckets import SIZE
 from .experts import View
 from .kernels import compiled, judge, move, track
 from .plan import FACTORS, Part
+from .shards import is_shard, local, shard, totals
+from .whole import directions
 
 Tensor = torch.Tensor
 WHOLE = 2**62  # no tensor has so many entries
+
+
+class Judgement(NamedTuple):
+    """What the gradients say of the last step, by row."""
+
+    there: Tensor  # whether there is a gradient
+    squares: Tensor  # the mean of s^2
+    kept: Tensor  # of what each expert had promised, (rows, experts)
+    promised: Tensor  # ... and what that was
+    f: Tensor  # of the next step
 
 
 class Sweep:
@@ -41,19 +53,20 @@ class Sweep:
         foreach: bool,
         compile: bool,
     ):
-        self.books, self.groups, self.s, self.rows, self.compile = books, groups, s, torch.tensor(rows), compile
+        self.books, self.groups, self.s, self.compile = books, groups, s, compile
+        self.rows = torch.tensor(rows, dtype=torch.long)
         self.plan = books.plan(rows, SIZE, WHOLE if compile else SIZE)
         self.parts = self.plan.parts if foreach else books.plan(rows, 1, WHOLE).parts
         self.state = books.tensors
         points = self.state["x"]
-        self.x = [p.detach() if point is None else point for p, point in zip(books.params, points, strict=True)]
+        self.x = [local(p) if point is None else point for p, point in zip(books.params, points, strict=True)]
         kernels: tuple[Any, ...] = compiled() if compile else (judge, track, move)
         self.reduce, self.track, self.shift = kernels
         self.scratch: Any = None
         self.packs: dict[tuple[Part, str], Tensor] = {}
 
-    def judge(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The mean of s^2; of each expert what it kept and promised, (2, rows, experts); and f of the next step."""
+    def judge(self, there: Tensor) -> Judgement:
+        """What the gradients say, on all processes together; ``there`` are those that this one has, by row."""
         books, factors = self.books, self._factors()
         judged = bool(books.t.any()) and any(learner.K > 1 for _, learner in books.learners)
         found = []
@@ -61,28 +74,33 @@ class Sweep:
             s, experts, bucket = self._sample(part), part.experts if judged else (), part.bucket
             found += self.reduce(experts, s, self._view(part, factors), bucket.owner, len(bucket.rows))
             found += found[-2:] * (len(part.experts) - len(experts))  # anything: it is multiplied by 0
-        table = torch.zeros(len(books.params), 2 + 2 * self.plan.choice.shape[1], dtype=torch.float64)
+        table = torch.zeros(len(books.params), 3 + 2 * self.plan.choice.shape[1], dtype=torch.float64)
         table.index_put_(self.plan.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
+        table[:, -1] = there
+        table = totals(table, books.params)
         scale = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, self.plan.factor.T).T
         hat = torch.tensor(factors["hat"], dtype=torch.float64)
-        kept, promised = (table[:, 2 + i :: 2].gather(1, self.plan.choice) * scale for i in range(2))
+        there = table[:, -1] > 0
+        kept, promised = (table[:, 2 + i : -1 : 2].gather(1, self.plan.choice) * scale for i in range(2))
         adam = promised.gather(1, self.plan.adam.clamp(min=0)[:, None])[:, 0]
         f = torch.where((self.plan.adam >= 0) & (books.t > 0), adam / (hat * table[:, 1]), math.nan)
-        played = books.played[:, None]
-        return (
-            table[:, 0] / torch.tensor(books.sizes).clamp(min=1),
-            torch.stack([kept, promised * hat[:, None]]) * played,
-            f,
+        played = (books.played * there)[:, None]
+        return Judgement(
+            there=there,
+            squares=table[:, 0] / torch.tensor(books.sizes).clamp(min=1),
+            kept=kept * played,
+            promised=promised * hat[:, None] * played,
+            f=f,
         )
 
-    def learn(self, judgement: Tensor) -> None:
+    def learn(self, judgement: Judgement) -> None:
         """Let the learners learn from what was kept of what was promised."""
         for rows, learner in self.books.learners:
-            learner.judge(*judgement[:, rows, : learner.K])
+            learner.judge(judgement.kept[rows, : learner.K], judgement.promised[rows, : learner.K])
 
-    def count(self, squares: Tensor, f: Tensor) -> None:
+    def count(self, judgement: Judgement) -> None:
         """Average the mean of s^2 in. Gradients before the first that is not 0 do not count."""
-        books, rows = self.books, self.rows
+        books, rows, squares, f = self.books, self.rows, judgement.squares, judgement.f
         b2, lr = (self._per_row(read)[rows] for read in (lambda group: group["betas"][1], lambda group: group["lr"]))
         counts = (books.t[rows] > 0) | (squares[rows] > 0)
         books.t[rows] += counts
@@ -110,7 +128,7 @@ class Sweep:
         for part in later:
             self._shift(part, shares, self._view(part, factors))
         for row in self.plan.narrow:
-            self.books.params[row].copy_(self.x[row])
+            local(self.books.params[row]).copy_(self.x[row])
 
     def mixture(self) -> list[Tensor]:
         """What the last step has added to each of the rows: `move` from 0, with nothing new."""
@@ -123,13 +141,19 @@ class Sweep:
     def _follow(self) -> None:
         """Where a narrow parameter is no longer the rounding of its point, since it was changed, the point follows."""
         for row in self.plan.narrow:
-            p, x = self.books.params[row], self.x[row]
+            p, x = local(self.books.params[row]), self.x[row]
             x.copy_(torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)))
 
     def _directions(self, u: Sequence[float]) -> None:
         """The directions of the experts that need whole tensors."""
+        m, params, cut = self.state["m"], self.books.params, []
         for row, expert in self.plan.whole:
-            d = expert.whole(self.state["m"][row] * u[row])
+            if is_shard(params[row]):
+                cut.append((row, expert))
+            else:
+                self.state[expert.keeps[0]][row].copy_(expert.whole(m[row] * u[row]))
+        found = directions([(expert, shard(m[row] * u[row], params[row])) for row, expert in cut])
+        for (row, expert), d in zip(cut, found, strict=True):
             self.state[expert.keeps[0]][row].copy_(d)
 
     def _shares(self) -> Callable[[str, tuple[int, ...]], list[float]]:

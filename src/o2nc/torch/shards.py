@@ -1,0 +1,83 @@
+"""Tensors of which this process holds a part: ``DTensor``, the parameters of FSDP2."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+Tensor = torch.Tensor
+
+
+def is_shard(tensor: Any) -> bool:
+    """Whether a tensor is a ``DTensor``; torch may be built without them.
+
+    >>> is_shard(torch.zeros(2))
+    False
+    """
+    return hasattr(tensor, "device_mesh")
+
+
+def local(tensor: Any) -> Tensor:
+    """The entries that this process holds, in the memory of the tensor.
+
+    >>> local(torch.zeros(2, requires_grad=True))
+    tensor([0., 0.])
+    """
+    tensor = tensor.detach()
+    return tensor.to_local() if is_shard(tensor) else tensor
+
+
+def shard(part: Tensor, p: Any) -> Tensor:
+    """The tensor in the shape of ``p`` of which this process holds ``part``: the inverse of `local`."""
+    if not is_shard(p):
+        return part
+    stride = torch.empty(p.shape, device="meta").stride()
+    return type(p.detach()).from_local(part, p.device_mesh, p.placements, shape=p.shape, stride=stride)
+
+
+def laid_out(tensor: Any, p: Any) -> Tensor:
+    """A tensor, whole or in parts, in the parts of ``p``; every process has the whole one if there is one.
+
+    >>> laid_out(torch.ones(2), torch.zeros(2))
+    tensor([1., 1.])
+    """
+    if is_shard(tensor):
+        return tensor.redistribute(p.device_mesh, p.placements) if is_shard(p) else tensor.full_tensor()
+    if not is_shard(p):
+        return tensor
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(tensor, p.device_mesh, p.placements, src_data_rank=None)
+
+
+def split_axes(p: Any) -> list[int]:
+    """The axes of its mesh along which a tensor is cut."""
+    return [axis for axis, placement in enumerate(p.placements) if not placement.is_replicate()] if is_shard(p) else []
+
+
+def totals(table: Tensor, params: Sequence[Any]) -> Tensor:
+    """A table with one row a parameter, each summed over the processes that hold parts of it: one all-reduce.
+
+    More than one only if parameters lie on several meshes, or are cut along several axes of one. If an entry of the
+    first column is not finite here, that of other processes is not finite either.
+
+    >>> totals(torch.ones(1, 2), [torch.zeros(3)])
+    tensor([[1., 1.]])
+    """
+    meshes: dict[Any, list[int]] = {}
+    for row, p in enumerate(params):
+        if split_axes(p):
+            meshes.setdefault(p.device_mesh, []).append(row)
+    poison = 0 * table[:, 0].sum()
+    for mesh, rows in meshes.items():
+        part = table[rows].to(params[rows[0]].device)
+        part[0, 0] += poison
+        for axis in range(mesh.ndim):
+            cut = [axis in split_axes(params[row]) for row in rows]
+            if not any(cut):
+                continue
+            if mesh.get_local_rank(axis) > 0:  # what each of them holds is counted once
+                part *= torch.tensor(cut, dtype=part.dtype, device=part.device)[:, None]
+            torch.distributed.all_reduce(part, group=mesh.get_group(axis))
+        table[rows] = part.to(table.device)
+    return table

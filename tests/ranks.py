@@ -1,0 +1,70 @@
+"""Processes that work together: each test hands them a function, which all ranks call."""
+
+import datetime
+import multiprocessing
+import os
+import traceback
+import warnings
+
+import torch
+import torch.distributed as dist
+
+TIMEOUT = 120  # seconds after which somebody hangs
+
+
+class Ranks:
+    """``n`` processes with a gloo group among them; they live until `close`, since starting one takes seconds."""
+
+    def __init__(self, n, folder):
+        context = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for rank in range(n):
+            here, there = context.Pipe()
+            process = context.Process(target=serve, args=(rank, n, str(folder), there), daemon=True)
+            process.start()
+            there.close()
+            self.pipes.append(here)
+            self.processes.append(process)
+
+    def run(self, function, *args):
+        """What the function returned on each rank, or the error that it raised there."""
+        for pipe in self.pipes:
+            pipe.send((function, args))
+        return [self.result(rank) for rank in range(len(self.pipes))]
+
+    def result(self, rank):
+        if not self.pipes[rank].poll(TIMEOUT):
+            raise TimeoutError(f"Rank {rank} hangs.")
+        found = self.pipes[rank].recv()
+        if isinstance(found, Failure):
+            raise RuntimeError(f"Rank {rank} failed:\n{found.text}")
+        return found
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+
+class Failure:
+    def __init__(self, text):
+        self.text = text
+
+
+def serve(rank, n, folder, pipe):
+    """Call what comes through the pipe, until it is closed."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(n), LOCAL_RANK=str(rank))
+    store = dist.FileStore(f"{folder}/store", n)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=n, timeout=datetime.timedelta(seconds=TIMEOUT))
+    while True:
+        try:
+            function, args = pipe.recv()
+        except EOFError:
+            return
+        try:
+            found = function(*args)
+        except BaseException:
+            found = Failure(traceback.format_exc())
+        pipe.send(found)
