@@ -1,6 +1,8 @@
 """What the ranks of the distributed tests do; one process on the whole batch does the same without a group."""
 
 import contextlib
+import os
+import signal
 
 import torch
 import torch.distributed as dist
@@ -8,6 +10,7 @@ import torch.distributed.checkpoint
 from torch.distributed.checkpoint import state_dict as distributed
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, init_device_mesh
+from torch.distributed.tensor.debug import CommDebugMode
 from torch.nn.parallel import DistributedDataParallel
 
 from o2nc.torch import Hedged, Mask, groups
@@ -59,6 +62,9 @@ def halved(u):
 
 EXPERTS = {
     "default": ("momentum", "adam", "polar"),
+    "signs": ("momentum", "sign"),
+    "adams": ("momentum", "adam"),
+    "elementwise": ("momentum", "adam", "sign", Mask(half)),
     "all": ("momentum", "adam", "polar", "sign", Mask(half), halved),
 }
 
@@ -124,3 +130,166 @@ def trained(kind, rounds, experts="default", dtype=torch.float32, options=(), **
 def train(kind, rounds, how):
     """For `Ranks.run`, which takes no keywords."""
     return trained(kind, rounds, **how)
+
+
+def with_one_idle(kind, rounds, how):
+    """A layer is used by the first process only, in every other round; by one process, for half of the batch."""
+    model = wrapped(net(torch.float64), kind)
+    opt = hedged(model, **how)
+    for t in range(rounds):
+        opt.zero_grad()
+        tokens, targets = share(t)
+        mine = [dist.get_rank()] if is_parallel() else [0, 1]
+        for rank, x, y in zip(mine, tokens.chunk(len(mine)), targets.chunk(len(mine)), strict=True):
+            ((model(x, rank == 0 and t % 2 == 1) - y).square().mean() / len(mine)).backward()
+        opt.step()
+    return found(model, opt)
+
+
+def without_gradients(rounds, lost, filled):
+    """Gradients of ``one.weight`` get lost on the ranks ``lost``; or they are 0 there, if they are filled in."""
+    model = wrapped(net(torch.float64), "fsdp")
+    opt = hedged(model)
+    fit(model, opt, 2)
+    for t in range(2, 2 + rounds):
+        opt.zero_grad()
+        tokens, targets = share(t)
+        (model(tokens) - targets).square().mean().backward()
+        if dist.get_rank() in lost:
+            p = model.one.weight
+            p.grad = torch.zeros_like(p) if filled else None
+        opt.step()
+    return found(model, opt)
+
+
+def counted(kind, how):
+    """The collectives of a step and a report, each with the bytes that this process brings in; and torch's count."""
+    model = wrapped(net(), kind)
+    opt, calls = hedged(model, **how), []
+    fit(model, opt, 2)
+    tokens, targets = share(9)
+    (model(tokens) - targets).square().mean().backward()
+    with CommDebugMode() as mode, counting(calls):
+        opt.step()
+        opt.report()
+    return calls, mode.get_total_counts()
+
+
+@contextlib.contextmanager
+def counting(calls):
+    def patched(name, function, sent):
+        def call(*args, **options):
+            calls.append((name, args[sent].numel() * args[sent].element_size()))
+            return function(*args, **options)
+
+        return call
+
+    kept = {"all_reduce": (dist.all_reduce, 0), "all_to_all_single": (dist.all_to_all_single, 1)}
+    for name, (function, sent) in kept.items():
+        setattr(dist, name, patched(name, function, sent))
+    try:
+        yield
+    finally:
+        for name, (function, _) in kept.items():
+            setattr(dist, name, function)
+
+
+def parts(model, opt):
+    """Model and optimizer as torch.distributed.checkpoint takes them."""
+    return dict(zip(("model", "opt"), distributed.get_state_dict(model, opt), strict=True))
+
+
+def saved(kind, rounds, how, folder):
+    """Train and store; what there is then."""
+    model = wrapped(net(torch.float64), kind)
+    opt = hedged(model, **how)
+    fit(model, opt, rounds, aside=(1,))
+    torch.distributed.checkpoint.save(parts(model, opt), checkpoint_id=folder, no_dist=not is_parallel())
+    return found(model, opt)
+
+
+def resumed(kind, start, rounds, how, folder):
+    """Another model and optimizer, until they are read from the folder."""
+    model = wrapped(Net().double(), kind)
+    opt = hedged(model, **how)
+    opt.param_groups[0]["lr"] = 0.7
+    state = parts(model, opt)
+    torch.distributed.checkpoint.load(state, checkpoint_id=folder, no_dist=not is_parallel())
+    distributed.set_state_dict(model, opt, model_state_dict=state["model"], optim_state_dict=state["opt"])
+    fit(model, opt, rounds, start=start)
+    return found(model, opt)
+
+
+def from_plain(kind, start, rounds, how, states, full):
+    """From the state_dicts of one process: as they are, or by torch's functions for whole states."""
+    model = wrapped(Net().double(), kind)
+    opt = hedged(model, **how)
+    options = distributed.StateDictOptions(full_state_dict=True)
+    distributed.set_model_state_dict(model, states["model"], options=options)
+    if full:
+        distributed.set_optimizer_state_dict(model, opt, states["full"], options=options)
+    else:
+        opt.load_state_dict(states["opt"])
+    fit(model, opt, rounds, start=start)
+    return found(model, opt)
+
+
+def plain_states(rounds, how):
+    """The state_dicts of a process on its own."""
+    model = net(torch.float64)
+    opt = hedged(model, **how)
+    fit(model, opt, rounds, aside=(1,))
+    full = distributed.get_optimizer_state_dict(model, opt)
+    return {"model": model.state_dict(), "opt": opt.state_dict(), "full": full}
+
+
+def gathered(rounds, how):
+    """The whole state of a run in parts, on rank 0, as torch's functions gather it."""
+    model = wrapped(net(torch.float64), "fsdp")
+    opt = hedged(model, **how)
+    fit(model, opt, rounds, aside=(1,))
+    options = distributed.StateDictOptions(full_state_dict=True, cpu_offload=True)
+    model_state, opt_state = distributed.get_state_dict(model, opt, options=options)
+    return {"model": model_state, "full": opt_state} if dist.get_rank() == 0 else None
+
+
+def poisoned(kind, nonfinite, where):
+    """A gradient of the third step is not finite on one rank: from the loss on, or in what this rank holds of it."""
+    model = wrapped(net(torch.float64), kind)
+    opt = hedged(model, nonfinite=nonfinite)
+    fit(model, opt, 2)
+    before, said = found(model, opt), ""
+    opt.zero_grad()
+    tokens, targets = share(2)
+    bad = float("nan") if where == "loss" and dist.get_rank() == 1 else 1.0
+    ((model(tokens) - targets).square().mean() * bad).backward()
+    if where == "gradient" and dist.get_rank() == 1:
+        model.one.weight.grad.to_local()[0, 0] = float("inf")
+    try:
+        opt.step()
+    except ValueError as error:
+        said = str(error)
+    after = found(model, opt)
+    fit(model, opt, 2, start=3)
+    return before, said, after, found(model, opt)
+
+
+def killed(folder):
+    """The second rank dies in its fifth step; there is a checkpoint of the third."""
+    model = wrapped(net(torch.float64), "fsdp")
+    opt = hedged(model)
+    fit(model, opt, 3, aside=(1,))
+    torch.distributed.checkpoint.save(parts(model, opt), checkpoint_id=folder)
+    fit(model, opt, 1, start=3)
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    fit(model, opt, 1, start=4)
+
+
+def refused(how, folder):
+    """What is said on loading a checkpoint that does not fit."""
+    try:
+        resumed("fsdp", 0, 0, how, folder)
+    except BaseException as error:  # of torch.distributed.checkpoint
+        return str(error)
+    return ""

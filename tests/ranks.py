@@ -27,18 +27,22 @@ class Ranks:
             self.processes.append(process)
 
     def run(self, function, *args):
-        """What the function returned on each rank, or the error that it raised there."""
+        """What the function returned on each rank; raises if one of them did, or hangs, or died."""
         for pipe in self.pipes:
             pipe.send((function, args))
-        return [self.result(rank) for rank in range(len(self.pipes))]
+        results = [self.result(rank) for rank in range(len(self.pipes))]
+        for rank, result in enumerate(results):
+            if isinstance(result, Failure):
+                raise RuntimeError(f"Rank {rank} failed:\n{result.text}")
+        return results
 
     def result(self, rank):
         if not self.pipes[rank].poll(TIMEOUT):
-            raise TimeoutError(f"Rank {rank} hangs.")
-        found = self.pipes[rank].recv()
-        if isinstance(found, Failure):
-            raise RuntimeError(f"Rank {rank} failed:\n{found.text}")
-        return found
+            return Failure("It hangs.")
+        try:
+            return self.pipes[rank].recv()
+        except EOFError:
+            return Failure("It died.")
 
     def close(self):
         for process in self.processes:

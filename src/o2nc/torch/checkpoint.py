@@ -21,6 +21,7 @@ def load(opt: torch.optim.Optimizer, state_dict: dict[str, Any], read: Callable[
     entries: list[Entry] = []
 
     def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
+        saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
         entries.extend(read(saved))
         return {**saved, "state": {}}
 
@@ -37,6 +38,15 @@ def load(opt: torch.optim.Optimizer, state_dict: dict[str, Any], read: Callable[
     finally:
         for handle in handles:
             handle.remove()
+
+
+def with_tuples(group: dict[str, Any]) -> dict[str, Any]:
+    """A group with tuples as its options where torch, when it gathers a state, has made lists of them.
+
+    >>> with_tuples({"params": [0, 1], "betas": [0.9, 0.99]})
+    {'params': [0, 1], 'betas': (0.9, 0.99)}
+    """
+    return {key: tuple(value) if isinstance(value, list) and key != "params" else value for key, value in group.items()}
 
 
 def check_counts(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
