@@ -9,11 +9,16 @@ import torch.distributed as dist
 import torch.distributed.checkpoint
 from torch.distributed.checkpoint import state_dict as distributed
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.nn.parallel import DistributedDataParallel
 
-from o2nc.torch import Hedged, Mask, groups
+from o2nc import Blocks
+from o2nc.operators import Diagonal, Identity
+from o2nc.oracles import AdaGrad, Hedge
+from o2nc.sets import Box
+from o2nc.torch import Converted, Hedged, Mask, groups
+from training import CASES, CONVERSIONS, build, draws, parameters
 
 MESHES = {"fsdp": (2,), "replicas": (2, 1), "hybrid": (1, 2)}  # how two processes are laid out
 
@@ -84,6 +89,27 @@ def hedged(model, experts="default", **options):
     return Hedged(groups(model, weight_decay=0.1), 0.02, EXPERTS[experts], **options)
 
 
+def uneven(model):
+    """An operator whose arrays every process has whole."""
+    return Diagonal(Blocks(tuple(torch.linspace(0, 1, p.numel()).reshape(p.shape).to(p) for p in model.parameters())))
+
+
+ORACLES = {
+    "adagrad": lambda model: AdaGrad(Box(0.0, 1.0)),
+    "hedge": lambda model: Hedge([Identity(), uneven(net(next(model.parameters()).dtype))]),
+}
+
+
+def converted(model, case, oracle="hedge", **options):
+    """A conversion of `training`, with a learner over two operators or over a diagonal set."""
+    return Converted(model.parameters(), CONVERSIONS[case](ORACLES[oracle](model)), seed=3, **options)
+
+
+def built(model, case="hedged", **how):
+    """The optimizer of a run."""
+    return hedged(model, **how) if case == "hedged" else converted(model, case, **how)
+
+
 def holding(model, is_last):
     """A context in which gradients are not yet brought together, unless they are the last of a step."""
     if isinstance(model, DistributedDataParallel):
@@ -106,12 +132,12 @@ def fit(model, opt, rounds, start=0, chunks=1, aside=()):
 
 
 def found(model, opt):
-    """Parameters, whole; what the learners remember, bit by bit; and the weights."""
+    """Parameters, whole; numbers and what learners remember, of which all have the same; and the weights of experts."""
     whole = lambda p: (p.full_tensor() if isinstance(p, DTensor) else p).detach().clone()
     memory = [
-        {key: entry[key].clone() for key in ("C", "V", "regret", "t", "q", "f") if key in entry}
+        {key: value.clone() for key, value in opt.state[p].items() if value.shape != p.shape}
         for group in opt.param_groups
-        for entry in (opt.state[p] for p in group["params"])
+        for p in group["params"]
     ]
     return {
         "params": {name.removeprefix("module."): whole(p) for name, p in model.named_parameters()},
@@ -120,22 +146,18 @@ def found(model, opt):
     }
 
 
-def trained(kind, rounds, experts="default", dtype=torch.float32, options=(), **how):
+def trained(kind, rounds, how, dtype=torch.float64, chunks=1, aside=()):
+    """A run from its start; ``how`` are the optimizer and its options."""
     model = wrapped(net(dtype), kind)
-    opt = hedged(model, experts, **dict(options))
-    fit(model, opt, rounds, **how)
+    opt = built(model, **how)
+    fit(model, opt, rounds, chunks=chunks, aside=aside)
     return found(model, opt)
-
-
-def train(kind, rounds, how):
-    """For `Ranks.run`, which takes no keywords."""
-    return trained(kind, rounds, **how)
 
 
 def with_one_idle(kind, rounds, how):
     """A layer is used by the first process only, in every other round; by one process, for half of the batch."""
     model = wrapped(net(torch.float64), kind)
-    opt = hedged(model, **how)
+    opt = built(model, **how)
     for t in range(rounds):
         opt.zero_grad()
         tokens, targets = share(t)
@@ -165,7 +187,7 @@ def without_gradients(rounds, lost, filled):
 def counted(kind, how):
     """The collectives of a step and a report, each with the bytes that this process brings in; and torch's count."""
     model = wrapped(net(), kind)
-    opt, calls = hedged(model, **how), []
+    opt, calls = built(model, **how), []
     fit(model, opt, 2)
     tokens, targets = share(9)
     (model(tokens) - targets).square().mean().backward()
@@ -202,7 +224,7 @@ def parts(model, opt):
 def saved(kind, rounds, how, folder):
     """Train and store; what there is then."""
     model = wrapped(net(torch.float64), kind)
-    opt = hedged(model, **how)
+    opt = built(model, **how)
     fit(model, opt, rounds, aside=(1,))
     torch.distributed.checkpoint.save(parts(model, opt), checkpoint_id=folder, no_dist=not is_parallel())
     return found(model, opt)
@@ -211,7 +233,7 @@ def saved(kind, rounds, how, folder):
 def resumed(kind, start, rounds, how, folder):
     """Another model and optimizer, until they are read from the folder."""
     model = wrapped(Net().double(), kind)
-    opt = hedged(model, **how)
+    opt = built(model, **how)
     opt.param_groups[0]["lr"] = 0.7
     state = parts(model, opt)
     torch.distributed.checkpoint.load(state, checkpoint_id=folder, no_dist=not is_parallel())
@@ -223,7 +245,7 @@ def resumed(kind, start, rounds, how, folder):
 def from_plain(kind, start, rounds, how, states, full):
     """From the state_dicts of one process: as they are, or by torch's functions for whole states."""
     model = wrapped(Net().double(), kind)
-    opt = hedged(model, **how)
+    opt = built(model, **how)
     options = distributed.StateDictOptions(full_state_dict=True)
     distributed.set_model_state_dict(model, states["model"], options=options)
     if full:
@@ -237,7 +259,7 @@ def from_plain(kind, start, rounds, how, states, full):
 def plain_states(rounds, how):
     """The state_dicts of a process on its own."""
     model = net(torch.float64)
-    opt = hedged(model, **how)
+    opt = built(model, **how)
     fit(model, opt, rounds, aside=(1,))
     full = distributed.get_optimizer_state_dict(model, opt)
     return {"model": model.state_dict(), "opt": opt.state_dict(), "full": full}
@@ -246,17 +268,17 @@ def plain_states(rounds, how):
 def gathered(rounds, how):
     """The whole state of a run in parts, on rank 0, as torch's functions gather it."""
     model = wrapped(net(torch.float64), "fsdp")
-    opt = hedged(model, **how)
+    opt = built(model, **how)
     fit(model, opt, rounds, aside=(1,))
     options = distributed.StateDictOptions(full_state_dict=True, cpu_offload=True)
     model_state, opt_state = distributed.get_state_dict(model, opt, options=options)
     return {"model": model_state, "full": opt_state} if dist.get_rank() == 0 else None
 
 
-def poisoned(kind, nonfinite, where):
+def poisoned(kind, nonfinite, where, case):
     """A gradient of the third step is not finite on one rank: from the loss on, or in what this rank holds of it."""
     model = wrapped(net(torch.float64), kind)
-    opt = hedged(model, nonfinite=nonfinite)
+    opt = built(model, case, nonfinite=nonfinite)
     fit(model, opt, 2)
     before, said = found(model, opt), ""
     opt.zero_grad()
@@ -293,3 +315,37 @@ def refused(how, folder):
     except BaseException as error:  # of torch.distributed.checkpoint
         return str(error)
     return ""
+
+
+def cut_conversions():
+    """Every oracle and every conversion on tensors in parts, with given samples: the parameters in the end, whole."""
+    mesh = init_device_mesh("cpu", (2,))
+    results = {}
+    for case in [(kind, name) for kind, name in CASES if kind == "descent" or name == "hedge"]:
+        layout = lambda a: distribute_tensor(a, mesh, [Shard(0) if a.ndim else Replicate()], src_data_rank=None)
+        params = [torch.nn.Parameter(layout(p.detach())) for p in parameters()]
+        opt = Converted(params, build(*case))
+        for t in range(4):
+            for p, g in zip(params, draws(100 + t, scale=3.0), strict=True):
+                p.grad = layout(torch.as_tensor(g))
+            opt.step()
+        if dist.get_rank() == 0:
+            opt.report()  # by one process alone: nobody else is asked
+        results[case] = [p.full_tensor().detach() for p in params]
+    return results
+
+
+def with_points():
+    """Algorithm 2: the output, the training point again, and a parameter that was changed on one rank."""
+    model = wrapped(net(torch.float64), "fsdp")
+    opt = built(model, "nonsmooth")
+    fit(model, opt, 3)
+    with opt.output():
+        output, held = found(model, opt)["params"], opt.held
+    if dist.get_rank() == 1:
+        model.one.weight.to_local().data[0, 0] += 1
+    try:
+        fit(model, opt, 1, start=3)
+    except RuntimeError as error:
+        return output, held, str(error)
+    return output, held, ""

@@ -9,6 +9,11 @@ from test_torch_distributed import assert_agree, ranks  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, on one process
 KINDS = ("one", "ddp", "fsdp")
+HOW = {
+    "hedged": {"experts": "all", "weights": "group"},
+    "algorithm 1": {"case": "smooth", "oracle": "adagrad"},
+    "algorithm 2": {"case": "nonsmooth", "oracle": "hedge"},
+}
 
 
 def run(ranks, kind, function, *args):  # noqa: F811
@@ -23,31 +28,33 @@ def assert_same_run(one, two, exact):
     torch.testing.assert_close(one["memory"], two["memory"], **tolerance)
 
 
+@pytest.mark.parametrize("case", HOW)
 @pytest.mark.parametrize("after", KINDS)
 @pytest.mark.parametrize("before", KINDS)
-def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after):  # noqa: F811
+def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after, case):  # noqa: F811
     """A layer has had one gradient only, and a state from then."""
-    how = {"experts": "all", "weights": "group"}
+    how = HOW[case]
     run(ranks, before, parallel.saved, 3, how, str(tmp_path))
     continued = run(ranks, after, parallel.resumed, 3, 3, how, str(tmp_path))
     assert_agree(continued)
-    whole = run(ranks, after, parallel.train, 6, {"dtype": torch.float64, "options": {"weights": "group"}, "experts": "all",
-                                                  "aside": (1,)})  # fmt: skip
+    whole = run(ranks, after, parallel.trained, 6, how, torch.float64, 1, (1,))
     assert_same_run(continued[0], whole[0], exact=before == after)
 
 
+@pytest.mark.parametrize("case", HOW)
 @pytest.mark.parametrize("full", [True, False])
-def test_the_state_of_one_process_resumes_on_two(ranks, full):  # noqa: F811
-    states = parallel.plain_states(3, {"experts": "all"})
-    continued = ranks.run(parallel.from_plain, "fsdp", 3, 3, {"experts": "all"}, states, full)
+def test_the_state_of_one_process_resumes_on_two(ranks, full, case):  # noqa: F811
+    states = parallel.plain_states(3, HOW[case])
+    continued = ranks.run(parallel.from_plain, "fsdp", 3, 3, HOW[case], states, full)
     assert_agree(continued)
-    assert_same_run(continued[0], parallel.trained("one", 6, "all", torch.float64, aside=(1,)), exact=False)
+    assert_same_run(continued[0], parallel.trained("one", 6, HOW[case], aside=(1,)), exact=False)
 
 
-def test_the_gathered_state_of_two_resumes_on_one(ranks):  # noqa: F811
-    states = ranks.run(parallel.gathered, 3, {"experts": "all"})[0]
-    continued = parallel.from_plain("one", 3, 3, {"experts": "all"}, states, True)
-    assert_same_run(continued, parallel.trained("one", 6, "all", torch.float64, aside=(1,)), exact=False)
+@pytest.mark.parametrize("case", HOW)
+def test_the_gathered_state_of_two_resumes_on_one(ranks, case):  # noqa: F811
+    states = ranks.run(parallel.gathered, 3, HOW[case])[0]
+    continued = parallel.from_plain("one", 3, 3, HOW[case], states, True)
+    assert_same_run(continued, parallel.trained("one", 6, HOW[case], aside=(1,)), exact=False)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +67,7 @@ def test_the_gathered_state_of_two_resumes_on_one(ranks):  # noqa: F811
             "experts of group 0 was ('momentum', 'adam') and is ('momentum', 'sign')",
         ),
         ({"experts": "signs"}, {"experts": "adams"}, "root"),
+        ({"case": "smooth"}, {"case": "descent"}, "conversion.kappa was 0.0 and is 1.0 here"),
         ({"experts": "default"}, {"experts": "all"}, "mask.mask"),
         ({"experts": "all"}, {"experts": "default"}, ".C"),
     ],
@@ -73,8 +81,9 @@ def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, befor
 
 @pytest.mark.parametrize(("kind", "where"), [("ddp", "loss"), ("fsdp", "loss"), ("fsdp", "gradient")])
 @pytest.mark.parametrize("nonfinite", ["raise", "skip"])
-def test_a_gradient_that_is_not_finite_on_one_rank(ranks, kind, where, nonfinite):  # noqa: F811
-    runs = ranks.run(parallel.poisoned, kind, nonfinite, where)
+@pytest.mark.parametrize("case", ["hedged", "smooth"])
+def test_a_gradient_that_is_not_finite_on_one_rank(ranks, kind, where, nonfinite, case):  # noqa: F811
+    runs = ranks.run(parallel.poisoned, kind, nonfinite, where, case)
     for before, said, after, _ in runs:
         assert ("Gradients must be finite" in said) == (nonfinite == "raise")
         assert_same_run(after, before, exact=True)
@@ -90,4 +99,4 @@ def test_a_killed_rank(tmp_path):
     finally:
         group.close()
     continued = parallel.resumed("one", 3, 3, {}, str(folder))
-    assert_same_run(continued, parallel.trained("one", 6, dtype=torch.float64, aside=(1,)), exact=False)
+    assert_same_run(continued, parallel.trained("one", 6, {}, aside=(1,)), exact=False)

@@ -35,9 +35,24 @@ def inner(u: Array, v: Array) -> Array:
     return namespace(u).linalg.vecdot(u, v, axis=-1)[..., None]
 
 
+def whole(v: Array) -> Array:
+    """``v`` itself; if it is a sum of which this process has a part (torch's DTensor), the sum over all processes."""
+    return v.full_tensor() if hasattr(v, "full_tensor") else v
+
+
+def scalar_shape(v: Array) -> tuple[int, ...]:
+    """The shape of a scalar beside ``v``: its axes, all of length 1; none for a DTensor, which would be gathered."""
+    return () if hasattr(v, "full_tensor") else (1,) * v.ndim
+
+
 def at_least(v: Array, low: float) -> Array:
     """max(v, low), entry by entry."""
     return namespace(v).maximum(v, like(low, v))
+
+
+def sign(v: Array) -> Array:
+    """1, -1 or 0, entry by entry; that of the compat layer writes into its result, which a DTensor refuses."""
+    return indicator(v > 0, v) - indicator(v < 0, v)
 
 
 def smallest(v: Array) -> Array:
@@ -75,8 +90,18 @@ def like(values: Any, v: Array) -> Array:
     xp = namespace(v)
     if type(values) is type(v) or is_array(values):
         namespace(values, v)
-        return values if values.dtype == v.dtype else xp.astype(values, v.dtype)
+        values = values if values.dtype == v.dtype else xp.astype(values, v.dtype)
+        return _cut_as(values, v) if hasattr(v, "full_tensor") else values
     return xp.asarray(values, dtype=v.dtype, device=device(v))
+
+
+def _cut_as(values: Array, v: Array) -> Array:
+    """An array that each process has whole in the parts of the DTensor ``v``, if it has its shape."""
+    if hasattr(values, "full_tensor") or values.shape != v.shape:
+        return values
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(values, v.device_mesh, v.placements, src_data_rank=None)
 
 
 def zeros(shape: tuple[int, ...], v: Array) -> Array:

@@ -108,7 +108,7 @@ class Sign(_Memoryless):
 
     def direction(self, state: Any, m: Vector) -> Vector:
         """sign(m) |m| / |sign(m)|."""
-        return with_length(apply(lambda a: _xp.namespace(a).sign(a), m), m)
+        return with_length(apply(_xp.sign, m), m)
 
 
 @dataclass(frozen=True, eq=False)

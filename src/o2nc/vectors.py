@@ -14,6 +14,8 @@ array([14.])
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 from . import _xp
@@ -57,7 +59,9 @@ class Blocks(NamedTuple):
 
 def spread(scalar: Scalar, block: Array) -> Scalar:
     """A scalar of shape (1,) in the shape that broadcasts against ``block`` without changing it."""
-    return scalar if isinstance(scalar, (int, float)) else _xp.namespace(scalar).reshape(scalar, (1,) * block.ndim)
+    if isinstance(scalar, (int, float)):
+        return scalar
+    return _xp.namespace(scalar).reshape(scalar, _xp.scalar_shape(block))
 
 
 def apply(function: Callable[..., Array], *vectors: Vector) -> Vector:
@@ -86,7 +90,7 @@ def inner(u: Vector, v: Vector) -> Scalar:
         return _xp.inner(u, v)
     _check_blocks(u, v)
     xp = _xp.namespace(u.arrays[0])
-    return sum(xp.reshape(xp.sum(a * b), (1,)) for a, b in zip(u.arrays, v.arrays, strict=True))
+    return _xp.whole(reduce(add, (xp.reshape(xp.sum(a * b), (1,)) for a, b in zip(u.arrays, v.arrays, strict=True))))
 
 
 def where(condition: Scalar, u: Vector, v: Vector) -> Vector:

@@ -14,6 +14,7 @@ from .arguments import check_device
 from .coins import coin
 from .objections import objection
 from .report import Report
+from .shards import anywhere, laid_out, together
 from .two_points import TwoPoints
 
 
@@ -94,14 +95,15 @@ class Converted(TwoPoints):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if any(p.grad is not None for p in self._params):
-            self._round(self._sample(), self.t + 1)
+        if anywhere(any(p.grad is not None for p in self._params), self._params):
+            with together(self._params):
+                self._round(self._sample(), self.t + 1)
         return loss
 
     def _round(self, s: Blocks, t: int) -> None:
         rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
         decays = [float(group["weight_decay"]) for group in self.param_groups for _ in group["params"]]
-        if t == 1 and not any(rates) and not any(torch.any(a) for a in s.arrays):
+        if t == 1 and not any(rates) and not inner(s, s).any():
             entries = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
             self._keep([{key: a.clone() for key, a in entry.items()} for entry in entries])  # and write into it
             return
@@ -120,8 +122,8 @@ class Converted(TwoPoints):
         void = self._run["void"] or objection(self.conversion, self.param_groups, self.fresh_samples, t)
         if not void and not is_contraction(self.conversion, dx, before, state):
             void = f"the oracle played an operator of norm above 1 in round {t}"
-        pieces = zip(rates, decays, x.arrays, dx.arrays, strict=True)
-        x = Blocks(tuple((1 - lr * w) * a + lr * b for lr, w, a, b in pieces))
+        pieces = zip(rates, decays, x.arrays, dx.arrays, self._params, strict=True)
+        x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for lr, w, a, b, p in pieces))
         for p, a in zip(self._params, x.arrays, strict=True):
             p.copy_(a)
         self._keep(self._entries(state, x, t))
@@ -135,7 +137,7 @@ class Converted(TwoPoints):
             for p in group["params"]:
                 if p.grad is not None and p.grad.layout != torch.strided:
                     raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
-                g = torch.zeros_like(p, dtype=dtype) if p.grad is None else p.grad.to(dtype, copy=True)
+                g = torch.zeros_like(p, dtype=dtype) if p.grad is None else laid_out(p.grad, p).to(dtype, copy=True)
                 blocks.append(-g if group["maximize"] else g)
         return Blocks(tuple(blocks))
 
@@ -148,7 +150,7 @@ class Converted(TwoPoints):
         T, share = self.conversion.constants.T, self._measures().get("clipped", 0.0)
         if share > CLIPPED_LIMIT:
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
-        if t < T and stated(self.conversion, self._point()) is None:
+        if t < T and self._stated() is None:
             return f"the oracle states no bound, and {t} of T = {T} rounds were made"
         return ""
 
@@ -160,8 +162,12 @@ class Converted(TwoPoints):
         if self.reason:
             return None
         if self.t < self.conversion.constants.T:
-            return stated(self.conversion, self._point())
+            return self._stated()
         return measured(self.conversion, [self._measures()["regret"]])
+
+    def _stated(self) -> Certificate | None:
+        with together(self._params):
+            return stated(self.conversion, self._point())
 
     def report(self) -> Report:
         """Rounds, regret and clipped share, if it has them, which point is held, and the certificate or the reason."""

@@ -12,6 +12,7 @@ from .checkpoint import VERSION, check_counts, check_same, check_version, entrie
 from .coins import coin
 from .configuration import words
 from .layout import Entry, Form, form_of, gather, scatter
+from .shards import is_shard, laid_out, together
 
 
 class PerParameter(torch.optim.Optimizer):
@@ -108,7 +109,7 @@ class PerParameter(torch.optim.Optimizer):
         for p, entry in zip(self._params, entries, strict=True):
             if p.dtype == dtype and not self._has_output:
                 del entry["x"]  # the parameter is the point
-            self.state[p] = entry
+            self.state[p] = {key: laid_out(a, p) if is_shard(a) else a for key, a in entry.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what ``state_dict()`` returned, into another dtype or device too; the conversion must be the same."""
@@ -118,10 +119,12 @@ class PerParameter(torch.optim.Optimizer):
         check_counts(saved, self.param_groups)
         run = saved["param_groups"][0].get("run", {})
         check_version(run.get("version"), "Converted")
-        check_same(run["configuration"], self._run["configuration"], "conversion")
+        here = dict(words(self.conversion))  # not that of the groups: torch.distributed.checkpoint has written there
+        check_same(run["configuration"], here, "conversion")
         if not saved["state"]:  # saved before the first step
             return [{} for _ in self._params]
-        found = entries(saved, self._entries(self._initial(), self._point(), 0))
+        with together(self._params):
+            found = entries(saved, self._entries(self._initial(), self._point(), 0))
         if missing := [k for k, entry in enumerate(found) if not entry]:
             raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
         return found

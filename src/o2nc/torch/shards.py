@@ -1,6 +1,8 @@
 """Tensors of which this process holds a part: ``DTensor``, the parameters of FSDP2."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -48,6 +50,28 @@ def laid_out(tensor: Any, p: Any) -> Tensor:
     from torch.distributed.tensor import distribute_tensor
 
     return distribute_tensor(tensor, p.device_mesh, p.placements, src_data_rank=None)
+
+
+@contextmanager
+def together(params: Iterable[Any]) -> Iterator[None]:
+    """A context in which what every process has goes with what lies in parts, if some of the parameters do."""
+    if not any(map(is_shard, params)):
+        yield
+        return
+    from torch.distributed.tensor.experimental import implicit_replication
+
+    with implicit_replication(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Found a non-scalar tensor with numel=1")  # which is as it should be
+        yield
+
+
+def anywhere(flag: bool, params: Sequence[Any]) -> bool:
+    """Whether the flag is set on one of the processes that hold parts of the parameters.
+
+    >>> anywhere(True, [torch.zeros(1)])
+    True
+    """
+    return bool(totals(torch.full((len(params), 1), float(flag)), params).any())
 
 
 def split_axes(p: Any) -> list[int]:

@@ -8,6 +8,7 @@ import torch
 
 from .arguments import DTYPES
 from .per_parameter import PerParameter
+from .shards import anywhere, local
 
 POINTS = {"training": "x", "output": "state.output"}  # what parameters can hold, and the key under which it is kept
 
@@ -79,7 +80,10 @@ class TwoPoints(PerParameter):
         entries = [(p, self.state[p]) for p in self._params]
         if point == "output" and POINTS[point] not in entries[0][1]:
             return False
-        return all(is_rounding(p, entry[POINTS[point]]) for p, entry in entries if POINTS[point] in entry)
+        differs = any(
+            not is_rounding(local(p), local(entry[POINTS[point]])) for p, entry in entries if POINTS[point] in entry
+        )
+        return not anywhere(differs, self._params)
 
 
 def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
