@@ -62,9 +62,7 @@ def fit(folder, optimizer, epochs, resume=None, seed=0, callbacks=(), **options)
     order = DistributedSampler(seen, num_replicas=1, rank=0, seed=0)  # Lightning tells it the epoch
     every = lightning.pytorch.callbacks.ModelCheckpoint(folder, filename="{epoch}", save_top_k=-1)
     quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
-    trainer = lightning.Trainer(
-        accelerator="cpu", max_epochs=epochs, callbacks=[every, *callbacks], **quiet, **options
-    )
+    trainer = lightning.Trainer(accelerator="cpu", max_epochs=epochs, callbacks=[every, *callbacks], **quiet, **options)
     steps = epochs * len(seen) // (64 * trainer.accumulate_grad_batches)
     loaders = DataLoader(seen, 64, sampler=order), DataLoader(others, len(others))
     trainer.fit(Digits(optimizer, steps), *loaders, ckpt_path=resume)

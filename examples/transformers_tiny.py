@@ -17,14 +17,15 @@ VOCABULARY, LENGTH = 16, 12
 
 def data(n, seed):
     generator = torch.Generator().manual_seed(seed)
-    first, stride = torch.randint(VOCABULARY, (2, n, 1), generator=generator)
+    first, stride = (torch.randint(high, (n, 1), generator=generator) for high in (VOCABULARY, 4))
     tokens = (first + stride * torch.arange(LENGTH)) % VOCABULARY
-    return [{"input_ids": row, "labels": row} for row in tokens]
+    labels = torch.where(torch.arange(LENGTH) > 0, tokens, -100)  # the first is not to be predicted
+    return [{"input_ids": row, "labels": label} for row, label in zip(tokens, labels, strict=True)]
 
 
-def tiny():
+def tiny(**options):
     sizes = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": LENGTH, "vocab_size": VOCABULARY}
-    return GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))
+    return GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0, **options))
 
 
 def fit(folder, optimizer, steps, resume=None, seed=0, **options):
@@ -33,10 +34,10 @@ def fit(folder, optimizer, steps, resume=None, seed=0, **options):
     model = tiny()
     opt = optimizer(model)
     scheduler = get_scheduler("cosine", opt, num_warmup_steps=4, num_training_steps=steps)
-    arguments = TrainingArguments(
-        folder, max_steps=steps, eval_strategy="steps", eval_steps=steps // 4, save_steps=steps // 4,
-        per_device_train_batch_size=16, use_cpu=True, report_to="none", disable_tqdm=True, **options,
-    )  # fmt: skip
+    every = {"eval_strategy": "steps", "eval_steps": steps // 4, "save_steps": steps // 4}
+    quiet = {"report_to": "none", "disable_tqdm": True}
+    options = {"per_device_train_batch_size": 16, "use_cpu": True, **every, **quiet, **options}
+    arguments = TrainingArguments(folder, max_steps=steps, **options)
     trainer = Trainer(
         model, arguments, train_dataset=data(256, 0), eval_dataset=data(64, 1), optimizers=(opt, scheduler)
     )

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from test_optax_examples import example
 from trainers import OPTIMIZERS, assert_same_runs, forget
-from training import assert_same, parameters, snapshot
+from training import assert_same, snapshot
 
 accelerate = pytest.importorskip("accelerate")
 digits = example("accelerate_digits")
