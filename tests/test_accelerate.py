@@ -6,18 +6,12 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 from test_optax_examples import example
-from trainers import OPTIMIZERS, assert_same_runs, forget
+from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, snapshot
 
 accelerate = pytest.importorskip("accelerate")
 digits = example("accelerate_digits")
-
-
-@pytest.fixture(autouse=True)
-def _forgotten():
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("accelerate_anew")
 
 
 def fit(folder, name, **options):

@@ -7,18 +7,12 @@ from torch.nn import functional
 from o2nc.torch import Converted
 from sentences import check
 from test_optax_examples import example
-from trainers import OPTIMIZERS, assert_same_runs, forget
+from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, build, snapshot
 
 transformers = pytest.importorskip("transformers")
 tiny = example("transformers_tiny")
-
-
-@pytest.fixture(autouse=True)
-def _forgotten():
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("accelerate_anew")
 
 
 OPTIONS = {"plain": {}, "accumulated in bfloat16": {"gradient_accumulation_steps": 2, "bf16": True}}

@@ -18,11 +18,3 @@ def assert_same_runs(one, two):
     assert_same(snapshot(opt), snapshot(other))
     assert opt.report() == other.report()
     assert_same(scheduler.state_dict(), its_scheduler.state_dict())
-
-
-def forget():
-    """Let accelerate forget its settings, which it keeps for the life of a process."""
-    from accelerate.state import AcceleratorState, GradientState
-
-    AcceleratorState._reset_state(reset_partial_state=True)
-    GradientState._reset_state()
