@@ -31,7 +31,7 @@ bench: .venv/dev
 .venv/dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) torch
-	$(PIP) --editable '.[torch,jax,experiments,dask,ray,bench,docs,dev]'
+	$(PIP) --editable '.[torch,jax,experiments,dask,ray,bench,trainers,docs,dev]'
 	touch $@
 
 .venv/docs: pyproject.toml constraints.txt

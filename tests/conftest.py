@@ -60,3 +60,17 @@ BACKENDS = [
 def xp(request):
     """Every array library in turn."""
     return request.param
+
+
+@pytest.fixture
+def accelerate_anew():
+    """Accelerate without the settings of other tests, which it keeps for the life of a process."""
+    from accelerate.state import AcceleratorState, GradientState
+
+    def forget():
+        AcceleratorState._reset_state(reset_partial_state=True)
+        GradientState._reset_state()
+
+    forget()
+    yield
+    forget()

@@ -43,10 +43,11 @@ def load(opt: torch.optim.Optimizer, state_dict: dict[str, Any], read: Callable[
 def with_tuples(group: dict[str, Any]) -> dict[str, Any]:
     """A group with tuples as its options where torch, when it gathers a state, has made lists of them.
 
-    >>> with_tuples({"params": [0, 1], "betas": [0.9, 0.99]})
-    {'params': [0, 1], 'betas': (0.9, 0.99)}
+    >>> with_tuples({"params": [0], "param_names": ["weight"], "betas": [0.9, 0.99]})
+    {'params': [0], 'param_names': ['weight'], 'betas': (0.9, 0.99)}
     """
-    return {key: tuple(value) if isinstance(value, list) and key != "params" else value for key, value in group.items()}
+    lists = ("params", "param_names")
+    return {key: tuple(a) if isinstance(a, list) and key not in lists else a for key, a in group.items()}
 
 
 def check_counts(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
