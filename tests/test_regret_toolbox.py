@@ -13,6 +13,7 @@ from games import ARENAS, FIXED
 from o2nc.operators import Identity
 from o2nc.oracles import Entropic, FixedShare, OptimisticHedge, OptimisticOMD, SoloFTRL
 from o2nc.oracles.hints import last
+from o2nc.sets import Hull
 from test_regret_bounds import (
     COMMON,
     HULLS,
@@ -156,11 +157,10 @@ def test_solo_ftrl_against_losses_that_grow(seed, growth, eta):
 
 # Nearly reached.
 
-SMALL = -0.1  # a hint -0.1 g_{t-1} is right in sign when gradients alternate, and so small that it gains little
-
 
 def opposite(seen, h, t):
-    return SMALL * seen
+    """Right in sign when gradients alternate, and so small that it gains little."""
+    return -0.1 * seen
 
 
 @pytest.mark.parametrize("name", EUCLIDEAN)
@@ -194,47 +194,48 @@ def test_the_a_priori_bound_of_optimistic_omd():
 
 @pytest.mark.parametrize("name", ["two", "four"])
 def test_optimistic_hedge_reaches_its_bound(name):
+    """Twice the gap nearly, and what it is bounded by; the term of the largest deviation is there for short games."""
     arena, prior, shake, way = EXPERTS[name]
-    pairs, l = 3000, math.log(1 / prior[0])
+    pairs, l = 1200, math.log(1 / prior[0])
     oracle = OptimisticHedge(arena.set, hint=opposite)
-    record, best = against(oracle, arena, [hold(shake, pairs), drive(way, round((l + 1.5) * math.sqrt(2 * pairs / l)))])
-    deviations = stated.deviations(record, opposite)
-    _, terms = stated.optimistic_hedge(deviations, prior)
-    print(record.regret(best)/sum(terms), record.regret(best)/2/record.state.Delta[:,0])
-    assert_reached(record, best, [sum(terms)], ratio=0.9)
+    record, best = against(oracle, arena, [hold(shake, pairs), drive(way, round((l + 1) * math.sqrt(2 * pairs / l)))])
+    _, terms = stated.optimistic_hedge(stated.deviations(record, opposite), prior)
+    assert_reached(record, best, [2 * record.state.Delta[:, 0]], ratio=0.95)
+    assert_reached(record, best, [sum(terms)], ratio=0.88)
 
 
 def test_the_a_priori_bound_of_optimistic_hedge():
-    arena, prior, shake, way = EXPERTS["four"]
+    """It knows no largest deviation, and what replaces it is loose for two experts: 0.33 is the largest share found."""
+    arena, _, shake, way = EXPERTS["two"]
     oracle = OptimisticHedge(arena.set)
-    record, best = against(oracle, arena, [hold(shake, 500), drive(way, 100)])
-    print(share_of_regret_bound(oracle, arena, record))
+    record, _ = against(oracle, arena, [hold(shake, 400), drive(0.3 * np.asarray(way), 500)])
     assert 0.3 < share_of_regret_bound(oracle, arena, record) <= 1
     assert OptimisticHedge([Identity()]).regret_bound(np.zeros((1, 4)), 50.0) == 0
 
 
-@pytest.mark.parametrize("prior", [(0.5, 0.5), (0.2, 0.8)])
-def test_fixed_share_reaches_its_bound(prior):
-    """A few large losses hold the weights at 1/2, many small ones drive them to an expert and pay for its shares."""
+@pytest.mark.parametrize(("prior", "lead"), [((0.5, 0.5), 0), ((0.2, 0.8), 28)])
+def test_fixed_share_reaches_its_bound(prior, lead):
+    """A few large losses hold the weights at 1/2, many small ones drive them to an expert and pay for the shares."""
     gamma, alpha = 0.5, 1e-3
     oracle = FixedShare(HULL2.set, gamma=gamma, alpha=alpha, prior=prior)
-    way = np.asarray([-0.02, 0.02])
-    record, best = against(oracle, HULL2, [hold([0.5, -0.5], 60), drive(way, 8000)])
-    print(record.regret(best)/sum(stated.fixed_share(record, best, prior, gamma, alpha)), stated.fixed_share(record, best, prior, gamma, alpha))
-    assert_reached(record, best, stated.fixed_share(record, best, prior, gamma, alpha), ratio=0.9)
+    to_the_middle = drive([-0.05, 0.05], lead)
+    record, best = against(oracle, HULL2, [to_the_middle, hold([0.5, -0.5], 30), drive([-0.01, 0.01], 2000)])
+    assert_reached(record, best, stated.fixed_share(record, best, prior, gamma, alpha), ratio=0.92)
 
 
 @pytest.mark.parametrize("name", EUCLIDEAN)
-@pytest.mark.parametrize("eta", [None, 1.0])
-def test_solo_ftrl_reaches_its_bound(name, eta):
+@pytest.mark.parametrize("given", [None, 1.0])
+def test_solo_ftrl_reaches_its_bound(name, given):
     arena, shake, ways, length = EUCLIDEAN[name]
-    oracle, D, pairs = SoloFTRL(arena.set, eta=eta), arena.diameter, 1500
-    eta = eta or math.sqrt(3) / 2 * D
-    E = 2 * pairs * np.sum(np.square(shake))
-    size = 0.1
-    steps = round(1.05 * length * math.sqrt(E) / eta / size)
+    D, pairs, size = arena.diameter, 400, 0.1
+    eta = given or math.sqrt(3) / 2 * D
+    steps = round(1.05 * length / (size * eta) * math.sqrt(2 * pairs * np.sum(np.square(shake))))
     drives = [drive(size * np.asarray(way), steps) for way in ways]
-    record, best = against(oracle, arena, [hold(shake, pairs), *drives])
-    terms = stated.solo(record, best, D, eta)
-    print(name, eta, record.regret(best)/sum(terms), record.regret(best)/math.sqrt(3)/D/math.sqrt(E), steps)
-    assert_reached(record, best, terms, ratio=0.9)
+    record, best = against(SoloFTRL(arena.set, eta=given), arena, [hold(shake, pairs), *drives])
+    assert_reached(record, best, stated.solo(record, best, D, eta), ratio=0.93)
+    if given is None and "hull" not in name:  # a hull starts in its middle, where |u - u_1| is less than D
+        assert_reached(record, best, [math.sqrt(3) * D * np.sqrt(stated.squares(record))], ratio=0.82)  # of 5/6
+
+
+def test_solo_ftrl_has_no_regret_where_there_is_no_choice():
+    assert SoloFTRL(Hull((Identity(),))).regret_bound(np.zeros((1, 4)), 50.0) == 0

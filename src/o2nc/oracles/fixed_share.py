@@ -24,8 +24,8 @@ class FixedShareState(NamedTuple):
 class FixedShare(OverExperts):
     r"""Hedge that shares: $w_{t+1}=(1-\alpha)\tilde w_t+\alpha\pi$ after the step of Hedge to $\tilde w_t$.
 
-    $\tilde w_{t,k}\propto w_{t,k}e^{-\gamma\ell_{t,k}}$ and $w_1=\pi$. A weight never falls below $\alpha\pi_k$, so an expert
-    that becomes good is found soon. $\alpha=0$ is `Hedge`.
+    $\tilde w_{t,k}\propto w_{t,k}e^{-\gamma\ell_{t,k}}$ and $w_1=\pi$. A weight never falls below $\alpha\pi_k$, so an
+    expert that becomes good is found soon. $\alpha=0$ is `Hedge`.
 
     Regret against expert j, for every sequence of losses, with $r_t$ the range of $\ell_t$:
     $\frac1\gamma[\log\frac1{\pi_j}+(T-1)\log\frac1{1-\alpha+\alpha\pi_j}]+\frac\gamma8\sum_tr_t^2$.

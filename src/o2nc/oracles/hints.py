@@ -42,5 +42,5 @@ def first_hint(learner: str, hint: Hint, zero: Coordinates, t: Array) -> Coordin
     alike = isinstance(h, Blocks) == isinstance(zero, Blocks) and (isinstance(h, Blocks) or _xp.is_array(h))
     if not alike or shape_of(h) != shape_of(zero):
         rule = f"must return what it is given, of shape {shape_of(zero)}"
-        raise ValueError(f"`{learner}(hint=...)` {rule}; got {brief(h)}.")
+        raise ValueError(f"`{learner}(hint=...)` {rule}; got {shape_of(h) if alike else brief(h)}.")
     return h
