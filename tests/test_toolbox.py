@@ -2,7 +2,7 @@
 
 import math
 
-import jax
+import array_api_compat
 import numpy as np
 import pytest
 
@@ -13,16 +13,6 @@ from o2nc.operators import Dense, Identity, Projector
 from o2nc.oracles import OMD, AdaHedge, Entropic, Euclidean, FixedShare, Hedge, OptimisticHedge, OptimisticOMD, SoloFTRL
 from o2nc.oracles.hints import last
 from o2nc.sets import Box, Hull, PositiveContractions
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _optimised_compilation():
-    """As users compile: here the numbers are compared with the literal ones."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
 
 D, ROUNDS, RUNS, SCALE = 3, 25, 2, 0.5
 RNG = np.random.default_rng(0)
@@ -48,8 +38,6 @@ HINTS = {  # for lists, and for arrays of a library
 
 def from_table(table):
     """As the docstring of `OptimisticHedge` has it."""
-    import array_api_compat
-
     xp = array_api_compat.array_namespace(table)
     return lambda losses, hint, t: 0 * losses + xp.take(table, t - 1, axis=0)[0, ...]
 
