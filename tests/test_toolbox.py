@@ -12,7 +12,7 @@ from games import LinearLoss
 from o2nc.operators import Dense, Identity, Projector
 from o2nc.oracles import OMD, AdaHedge, Entropic, Euclidean, FixedShare, Hedge, OptimisticHedge, OptimisticOMD, SoloFTRL
 from o2nc.oracles.hints import last
-from o2nc.sets import Box, Hull, PositiveContractions
+from o2nc.sets import Box, Hull, PositiveContractions, Varying
 
 D, ROUNDS, RUNS, SCALE = 3, 25, 2, 0.5
 RNG = np.random.default_rng(0)
@@ -88,6 +88,19 @@ def test_optimistic_omd(xp, name, hint):
     oracle = OptimisticOMD(make(xp), eta=0.2, mirror=mirror, hint=make_hint(xp))
     found = played(xp, oracle, lambda state: state.u)
     assert_literal(found, lambda g: literal.optimistic_omd(g, start, 0.2, step, guess), gradients)
+
+
+def test_optimistic_omd_on_a_set_that_changes():
+    """The step along the gradient ends in the set of its round, as the proof needs, that along the hint in the next."""
+    box = lambda t: (0.5 - 0.5 / t, 1.0 if t % 2 else 0.75)
+    oracle = OptimisticOMD(Varying(lambda t: Box(*box(t.item()))), eta=0.3)
+    state = oracle.init(np.zeros((RUNS, D)))
+    p = np.ones((RUNS, D))
+    for t, (s, m, g) in enumerate(zip(S, M, PRODUCTS, strict=True), start=1):
+        state = oracle.learn(state, LinearLoss(s, m, SCALE))
+        p = np.clip(p - 0.3 * g, *box(t))
+        np.testing.assert_allclose(state.p, p, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(state.u, np.clip(p - 0.3 * g, *box(t + 1)), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
