@@ -87,3 +87,41 @@ def full_adagrad(record, u, D, eta):
     w = np.clip(np.linalg.eigvalsh(V), 0, None)
     trace = np.sum(np.sqrt(w), axis=-1) + 1e-3 * w.shape[-1] * np.sqrt(np.sum(w, axis=-1))
     return [D**2 / (2 * eta) * trace, eta * trace]
+
+
+def deviations(record, hint):
+    """The record with g_t - h_t for g_t: what the bounds of learners with hints are about."""
+    zero, hints = np.zeros_like(record.g[0]), []
+    for t, seen in enumerate([zero, *record.g[:-1]], start=1):
+        hints.append(hint(seen, hints[-1] if hints else zero, np.asarray([t])))
+    return record._replace(g=record.g - np.stack(hints))
+
+
+def ranges(record):
+    """The squared ranges of the losses, of shape (T, runs)."""
+    return np.ptp(record.g, axis=-1) ** 2
+
+
+def optimistic_hedge(deviations, prior):
+    """The two bounds, from a record of deviations."""
+    l, r = math.log(1 / min(prior)), ranges(deviations)
+    return [np.sqrt((l + 4) * r.sum(axis=0))], [np.sqrt(l * r.sum(axis=0)), 2 * np.sqrt(r.max(axis=0))]
+
+
+def fixed_share(record, u, prior, gamma, alpha):
+    pi = np.asarray(prior)[np.argmax(u, axis=-1)]
+    stay = -(len(record.g) - 1) * np.log(1 - alpha + alpha * pi)
+    return [np.log(1 / pi) / gamma, stay / gamma, gamma / 8 * ranges(record).sum(axis=0)]
+
+
+def solo(record, u, D, eta):
+    root, peak = np.sqrt(squares(record)), np.sqrt(np.max(np.sum(record.g**2, axis=-1), axis=0))
+    rest = np.minimum(D**2 / (4 * eta) * root, (eta / 2 + D**2 / (math.sqrt(8) * eta)) * peak)
+    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta) * root, eta * root + rest]
+
+
+def solo_published(record, u, D, eta):
+    """Theorem 1 of Orabona and Pál (2018) for a set of diameter D."""
+    root, peak = np.sqrt(squares(record)), np.sqrt(np.max(np.sum(record.g**2, axis=-1), axis=0))
+    way = np.minimum(eta * math.sqrt(len(record.g) - 1), D)
+    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta) * root, 2.75 * eta * root, 3.5 * way * peak]

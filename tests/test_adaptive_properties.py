@@ -12,7 +12,16 @@ from o2nc import Smooth, SmoothConversion, minimize
 from o2nc.directions import RMS, Function, Mask, Momentum, Polar, Sign
 from o2nc.losses import DescentLoss, LinearLoss
 from o2nc.operators import act
-from o2nc.oracles import AdaHedge, Adaptive, DiscountedHedge, Hedge, ShortMemoryHedge, Squint
+from o2nc.oracles import (
+    AdaHedge,
+    Adaptive,
+    DiscountedHedge,
+    FixedShare,
+    Hedge,
+    OptimisticHedge,
+    ShortMemoryHedge,
+    Squint,
+)
 
 D = 6
 DIRECTIONS = {
@@ -30,6 +39,8 @@ LEARNERS = {
     "squint": lambda experts: Squint(experts, scale=10.0),
     "discounted": DiscountedHedge,
     "short": ShortMemoryHedge,
+    "optimistic": OptimisticHedge,
+    "share": FixedShare,
 }
 
 numbers = st.one_of(st.just(0.0), st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda v: abs(v) > 1e-6))
@@ -95,7 +106,7 @@ def test_the_sample_enters_the_next_step():
 @given(experts, learners, st.floats(0.0, 1e6))
 def test_an_a_priori_bound_needs_the_identity_and_a_learner_with_one(names, learner, energy):
     oracle = Adaptive([DIRECTIONS[name] for name in names], LEARNERS[learner])
-    bounded = "momentum" in names and learner not in ("discounted", "short")
+    bounded = "momentum" in names and learner not in ("discounted", "short", "share")
     assert math.isfinite(oracle.regret_bound(np.zeros(D), energy)) == bounded
 
 

@@ -10,7 +10,21 @@ import torch
 from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
 from o2nc.conversions import SegmentConversion
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector
-from o2nc.oracles import FTRL, OGD, OMD, AdaGrad, Compared, Constant, Entropic, FullAdaGrad, Hedge
+from o2nc.oracles import (
+    FTRL,
+    OGD,
+    OMD,
+    AdaGrad,
+    Compared,
+    Constant,
+    Entropic,
+    FixedShare,
+    FullAdaGrad,
+    Hedge,
+    OptimisticHedge,
+    OptimisticOMD,
+    SoloFTRL,
+)
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall, Varying
 from sentences import check
 
@@ -27,6 +41,8 @@ LEARNERS = {
     "FTRL": lambda S: FTRL(S, eta=0.1),
     "AdaGrad": AdaGrad,
     "FullAdaGrad": FullAdaGrad,
+    "OptimisticOMD": lambda S: OptimisticOMD(S, eta=0.1),
+    "SoloFTRL": SoloFTRL,
 }
 CASES = {
     # oracles
@@ -91,6 +107,34 @@ CASES = {
         lambda: AdaGrad(Varying(lambda t: PositiveContractions())).init(X), TypeError, "`AdaGrad(set=...)`", "`metric`",
     ),
     "full adagrad on blocks": (lambda: FullAdaGrad(Box()).init(BLOCKS), TypeError, "`FullAdaGrad`", "got Blocks"),
+    "hint a number": (
+        lambda: OptimisticHedge(EXPERTS, hint=0.5), TypeError, "`OptimisticHedge(hint=...)`", "a function", "got 0.5",
+    ),
+    "hint a class": (lambda: OptimisticOMD(Box(), 0.1, hint=dict), TypeError, "`OptimisticOMD(hint=...)`", "'dict'"),
+    "hint of another shape": (
+        lambda: OptimisticHedge(EXPERTS, hint=lambda losses, h, t: X).init(X), ValueError,
+        "`OptimisticHedge(hint=...)`", "of shape (2,); got (3,)",
+    ),
+    "hint that returns a number": (
+        lambda: OptimisticOMD(Box(), 0.1, hint=lambda g, h, t: 0.0).init(X), ValueError,
+        "`OptimisticOMD(hint=...)`", "of shape (3,)", "got 0.0",
+    ),
+    "hint that is no blocks": (
+        lambda: OptimisticOMD(Box(), 0.1, hint=lambda g, h, t: X).init(BLOCKS), ValueError,
+        "`OptimisticOMD(hint=...)`", "of shape ((2, 2), (3,)); got array(",
+    ),
+    "optimistic rate": (lambda: OptimisticOMD(Box(), eta=0.0), ValueError, "`OptimisticOMD(eta=...)`", "got 0.0"),
+    "optimistic mirror": (
+        lambda: OptimisticOMD(Box(), 0.1, mirror=Entropic), TypeError, "`OptimisticOMD(mirror=...)`", "Entropic",
+    ),
+    "optimistic experts": (lambda: OptimisticHedge(Box()), TypeError, "`OptimisticHedge(experts=...)`", "Box"),
+    "optimistic prior": (
+        lambda: OptimisticHedge(EXPERTS, prior=[1.0]), ValueError, "`OptimisticHedge(prior=...)`", "expert, 2",
+    ),
+    "share of one": (lambda: FixedShare(EXPERTS, alpha=1.0), ValueError, "`FixedShare(alpha=...)`", "got 1.0"),
+    "share negative": (lambda: FixedShare(EXPERTS, alpha=-0.1), ValueError, "`FixedShare(alpha=...)`", "got -0.1"),
+    "rate of shares": (lambda: FixedShare(EXPERTS, gamma=0.0), ValueError, "`FixedShare(gamma=...)`", "got 0.0"),
+    "solo factor": (lambda: SoloFTRL(Box(), eta=-1.0), ValueError, "`SoloFTRL(eta=...)`", "got -1.0"),
     "compared to nothing": (
         lambda: Compared(Constant(), []), ValueError, "`Compared(comparators=...)`", "one", "got []",
     ),

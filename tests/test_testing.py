@@ -46,9 +46,13 @@ from o2nc.oracles import (
     Constant,
     DiscountedHedge,
     Entropic,
+    FixedShare,
     FullAdaGrad,
     Hedge,
+    OptimisticHedge,
+    OptimisticOMD,
     ShortMemoryHedge,
+    SoloFTRL,
     Squint,
     full_adagrad,
 )
@@ -146,6 +150,20 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "FTRL entropic": (lambda S, T: FTRL(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
     "AdaGrad": (lambda S, T: AdaGrad(S), COORDINATES, {}),
     "FullAdaGrad": (lambda S, T: FullAdaGrad(S), SETS, {}),
+    "OptimisticHedge": (lambda S, T: OptimisticHedge(S), EXPERTS, {}),
+    "OptimisticHedge mean": (
+        lambda S, T: OptimisticHedge(S, (0.5, 0.3, 0.2), lambda losses, h, t: 0.9 * h + 0.1 * losses),
+        ["Hull"],
+        {"comparator": Identity()},  # other hints than the last losses have no a-priori bound
+    ),
+    "OptimisticOMD": (lambda S, T: OptimisticOMD(S, eta=T**-0.5), SETS, {"tuned": True}),
+    "OptimisticOMD entropic": (lambda S, T: OptimisticOMD(S, T**-0.5, Entropic()), COORDINATES, {"tuned": True}),
+    "FixedShare": (
+        lambda S, T: FixedShare(S, gamma=2 * T**-0.5, alpha=1 / T),
+        EXPERTS,
+        {"tuned": True, "comparator": Identity()},  # its bound counts rounds, so `regret_bound` is infinite
+    ),
+    "SoloFTRL": (lambda S, T: SoloFTRL(S), SETS, {"comparator": Identity()}),  # no bound on a set that varies
     "Compared": (lambda S, T: Compared(OGD(S), [Identity()]), ["Box"], {}),
     "Adaptive": (lambda S, T: Adaptive([directions.Momentum(), directions.RMS(), directions.Sign()]), ["Box"], {}),
 }
@@ -161,11 +179,19 @@ def test_oracles(lib, name, kind, monkeypatch):
     tuned = (lambda T: make(S, T)) if options.get("tuned") and lib is NUMPY else None
     slow = (lib.name == "jax" and (name, kind) not in QUICK) or (lib is not NUMPY and name == "FullAdaGrad")
     regret = options.get("regret", True) and not slow
-    check_oracle(make(S, TUNED_FOR), lib.array(np.zeros(D)), rounds=16, tuned=tuned, regret=regret)
+    check_oracle(
+        make(S, TUNED_FOR),
+        lib.array(np.zeros(D)),
+        rounds=16,
+        tuned=tuned,
+        regret=regret,
+        comparator=options.get("comparator"),
+    )
 
 
 ON_BLOCKS_TOO = [(lib, "Hedge") for lib in LIBRARIES]
 ON_BLOCKS_TOO += [(lib, learner) for lib in ("numpy", "torch") for learner in ("OGD", "AdaGrad", "OMD entropic")]
+ON_BLOCKS_TOO += [("torch", learner) for learner in ("OptimisticOMD", "OptimisticOMD entropic", "SoloFTRL")]
 
 
 @pytest.mark.parametrize(("library", "learner"), ON_BLOCKS_TOO)

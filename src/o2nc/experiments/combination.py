@@ -16,10 +16,14 @@ from ..oracles import (
     AdaHedge,
     DiscountedHedge,
     Entropic,
+    FixedShare,
     FullAdaGrad,
     Hedge,
+    OptimisticHedge,
+    OptimisticOMD,
     Oracle,
     ShortMemoryHedge,
+    SoloFTRL,
     Squint,
 )
 from ..sets import Box, Hull, OperatorSet, PositiveContractions, SpectralBall
@@ -61,6 +65,8 @@ LEARNERS: MappingProxyType[str, Learner] = MappingProxyType(
         "short-memory-hedge": Learner(
             lambda S, eta, C: ShortMemoryHedge(S), "Hedge with a short memory and no scale; no regret bound"
         ),
+        "optimistic-hedge": Learner(lambda S, eta, C: OptimisticHedge(S), "AdaHedge with the last losses as a hint"),
+        "fixed-share": Learner(lambda S, eta, C: FixedShare(S, eta), "Hedge that keeps a share for all", NEEDED),
         "ogd": Learner(lambda S, eta, C: OGD(S, eta), "online gradient descent", OPTIONAL),
         "adagrad": Learner(lambda S, eta, C: AdaGrad(S, eta), "one step size a coordinate", OPTIONAL),
         "full-adagrad": Learner(
@@ -72,6 +78,10 @@ LEARNERS: MappingProxyType[str, Learner] = MappingProxyType(
         "ftrl-entropic": Learner(
             lambda S, eta, C: FTRL(S, eta, Entropic()), "follow the regularized leader, entropic", NEEDED
         ),
+        "optimistic-omd": Learner(
+            lambda S, eta, C: OptimisticOMD(S, eta), "mirror descent with the last gradient as a hint", NEEDED
+        ),
+        "solo-ftrl": Learner(lambda S, eta, C: SoloFTRL(S, eta), "scale-free regularized leader", OPTIONAL),
     }
 )
 

@@ -7,13 +7,17 @@ from .base import Oracle
 from .compared import Compared
 from .constant import Constant
 from .discounted_hedge import DiscountedHedge
+from .fixed_share import FixedShare
 from .ftrl import FTRL
 from .full_adagrad import FullAdaGrad
 from .hedge import Hedge
 from .mirrors import Entropic, Euclidean
 from .ogd import OGD
 from .omd import OMD
+from .optimistic_hedge import OptimisticHedge
+from .optimistic_omd import OptimisticOMD
 from .short_memory import ShortMemoryHedge
+from .solo_ftrl import SoloFTRL
 from .squint import Squint
 
 __all__ = [
@@ -28,9 +32,13 @@ __all__ = [
     "DiscountedHedge",
     "Entropic",
     "Euclidean",
+    "FixedShare",
     "FullAdaGrad",
     "Hedge",
+    "OptimisticHedge",
+    "OptimisticOMD",
     "Oracle",
     "ShortMemoryHedge",
+    "SoloFTRL",
     "Squint",
 ]

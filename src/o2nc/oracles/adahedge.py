@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
@@ -59,24 +59,25 @@ class AdaHedge(OverExperts):
         C = self.zero_losses(x)
         return AdaHedgeState(C=C, Delta=C[..., :1], t=_xp.first_round(leaf(x)))
 
-    def weights(self, state: AdaHedgeState) -> Array:
+    def weights(self, state: Any) -> Array:
         """w_t, of shape (..., K)."""
-        return self.tilted((_xp.smallest(state.C) - state.C) * self._rate(state))
+        return self.tilted(self._tilt(state))
 
-    def observe(self, state: AdaHedgeState, losses: Array) -> AdaHedgeState:
+    def observe(self, state: Any, losses: Array) -> Any:
         """Add the losses of the experts, and the gap between the mixture's loss and the mix loss."""
         w, gamma = self.weights(state), self._rate(state)
         xp = _xp.namespace(losses)
         above = losses - _xp.smallest(losses)
         mean = xp.sum(w * above, axis=-1, keepdims=True)
         total = xp.sum(w * xp.expm1(-gamma * above), axis=-1, keepdims=True)
-        y = _xp.like(self.log_prior(losses), losses) + (_xp.smallest(state.C) - state.C) * gamma
+        y = _xp.like(self.log_prior(losses), losses) + self._tilt(state)
         mix = xp.where(  # precise for a small rate; and for a weight too small for 1 + total, in logarithms
             total > -0.5,
             xp.log1p(_xp.at_least(total, -0.5)),
             _xp.log_sum_exp(y - gamma * above) - _xp.log_sum_exp(y),
         )
-        delta = xp.where(state.Delta > 0, mean + mix / xp.where(gamma > 0, gamma, xp.ones_like(gamma)), mean)
+        lag = _xp.smallest(state.C + above) - _xp.smallest(state.C)  # minus mix / gamma for an infinite rate
+        delta = mean + xp.where(state.Delta > 0, mix / xp.where(gamma > 0, gamma, xp.ones_like(gamma)), -lag)
         return AdaHedgeState(C=state.C + losses, Delta=state.Delta + _xp.at_least(delta, 0.0), t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
@@ -90,7 +91,13 @@ class AdaHedge(OverExperts):
         l = -min(self.log_prior(self.zero_losses(x)))
         return (2 * math.sqrt(l) + 8 / 3 * l + 4) * math.sqrt(energy) if l > 0 else 0.0
 
-    def _rate(self, state: AdaHedgeState) -> Array:
+    def _tilt(self, state: Any) -> Array:
+        """-gamma_t C, shifted; for an infinite rate, while Delta is 0, -inf for all but the leaders."""
+        xp, behind = _xp.namespace(state.C), _xp.smallest(state.C) - state.C
+        leading = xp.where(behind < 0, xp.full_like(behind, -math.inf), behind)
+        return xp.where(state.Delta > 0, behind * self._rate(state), leading)
+
+    def _rate(self, state: Any) -> Array:
         xp = _xp.namespace(state.Delta)
         l = -min(self.log_prior(state.C))
         return l / xp.where(state.Delta > 0, state.Delta, xp.ones_like(state.Delta))
