@@ -1,4 +1,4 @@
-"""The array libraries of the suite: one fixture over all of them."""
+"""What tests share: every array library in turn, and processes that work together."""
 
 import os
 from pathlib import Path
@@ -74,3 +74,13 @@ def accelerate_anew():
     forget()
     yield
     forget()
+
+
+@pytest.fixture(scope="session")
+def ranks(tmp_path_factory):
+    """Two processes that work together, for as long as tests last: starting them takes seconds."""
+    from ranks import Ranks
+
+    ranks = Ranks(2, tmp_path_factory.mktemp("ranks"))
+    yield ranks
+    ranks.close()

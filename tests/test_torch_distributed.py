@@ -4,14 +4,6 @@ import pytest
 import torch
 
 import parallel
-from ranks import Ranks
-
-
-@pytest.fixture(scope="module")
-def ranks(tmp_path_factory):
-    ranks = Ranks(2, tmp_path_factory.mktemp("ranks"))
-    yield ranks
-    ranks.close()
 
 
 def assert_agree(ranks, one=None, rtol=1e-5):

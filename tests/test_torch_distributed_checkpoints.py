@@ -5,7 +5,7 @@ import torch
 
 import parallel
 from ranks import Ranks
-from test_torch_distributed import assert_agree, ranks  # noqa: F401
+from test_torch_distributed import assert_agree
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, on one process
 KINDS = ("one", "ddp", "fsdp")
@@ -16,7 +16,7 @@ HOW = {
 }
 
 
-def run(ranks, kind, function, *args):  # noqa: F811
+def run(ranks, kind, function, *args):
     """On one process here, or on two."""
     return [function("one", *args)] if kind == "one" else ranks.run(function, kind, *args)
 
@@ -31,7 +31,7 @@ def assert_same_run(one, two, exact):
 @pytest.mark.parametrize("case", HOW)
 @pytest.mark.parametrize("after", KINDS)
 @pytest.mark.parametrize("before", KINDS)
-def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after, case):  # noqa: F811
+def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after, case):
     """A layer has had one gradient only, and a state from then."""
     how = HOW[case]
     run(ranks, before, parallel.saved, 3, how, str(tmp_path))
@@ -43,7 +43,7 @@ def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after, case):  #
 
 @pytest.mark.parametrize("case", HOW)
 @pytest.mark.parametrize("full", [True, False])
-def test_the_state_of_one_process_resumes_on_two(ranks, full, case):  # noqa: F811
+def test_the_state_of_one_process_resumes_on_two(ranks, full, case):
     states = parallel.plain_states(3, HOW[case])
     continued = ranks.run(parallel.from_plain, "fsdp", 3, 3, HOW[case], states, full)
     assert_agree(continued)
@@ -51,7 +51,7 @@ def test_the_state_of_one_process_resumes_on_two(ranks, full, case):  # noqa: F8
 
 
 @pytest.mark.parametrize("case", HOW)
-def test_the_gathered_state_of_two_resumes_on_one(ranks, case):  # noqa: F811
+def test_the_gathered_state_of_two_resumes_on_one(ranks, case):
     states = ranks.run(parallel.gathered, 3, HOW[case])[0]
     continued = parallel.from_plain("one", 3, 3, HOW[case], states, True)
     assert_same_run(continued, parallel.trained("one", 6, HOW[case], aside=(1,)), exact=False)
@@ -72,7 +72,7 @@ def test_the_gathered_state_of_two_resumes_on_one(ranks, case):  # noqa: F811
         ({"experts": "all"}, {"experts": "default"}, ".C"),
     ],
 )
-def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, before, after, names):  # noqa: F811
+def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, before, after, names):
     """By a sentence that names the difference; if tensors are missing, torch's own reader names them first."""
     ranks.run(parallel.saved, "fsdp", 2, before, str(tmp_path))
     said = ranks.run(parallel.refused, after, str(tmp_path))
@@ -82,7 +82,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, befor
 @pytest.mark.parametrize(("kind", "where"), [("ddp", "loss"), ("fsdp", "loss"), ("fsdp", "gradient")])
 @pytest.mark.parametrize("nonfinite", ["raise", "skip"])
 @pytest.mark.parametrize("case", ["hedged", "smooth"])
-def test_a_gradient_that_is_not_finite_on_one_rank(ranks, kind, where, nonfinite, case):  # noqa: F811
+def test_a_gradient_that_is_not_finite_on_one_rank(ranks, kind, where, nonfinite, case):
     runs = ranks.run(parallel.poisoned, kind, nonfinite, where, case)
     for before, said, after, _ in runs:
         assert ("Gradients must be finite" in said) == (nonfinite == "raise")

@@ -5,20 +5,20 @@ import torch
 
 import parallel
 from o2nc.torch import Converted
-from test_torch_distributed import assert_agree, ranks  # noqa: F401
+from test_torch_distributed import assert_agree
 from training import build, parameters, train
 
 
 @pytest.mark.parametrize("oracle", parallel.ORACLES)
 @pytest.mark.parametrize("case", ["smooth", "end", "nonsmooth"])
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
-def test_two_processes_are_one(ranks, kind, case, oracle):  # noqa: F811
+def test_two_processes_are_one(ranks, kind, case, oracle):
     how = {"case": case, "oracle": oracle}
     one = parallel.trained("one", 50, how, torch.float32)
     assert_agree(ranks.run(parallel.trained, kind, 50, how, torch.float32), one)
 
 
-def test_all_conversions_and_oracles_in_parts(ranks):  # noqa: F811
+def test_all_conversions_and_oracles_in_parts(ranks):
     """Samples are given, so that rounding does not grow; one rank alone asks for a report."""
     for results in ranks.run(parallel.cut_conversions):
         for case in results:
@@ -29,7 +29,7 @@ def test_all_conversions_and_oracles_in_parts(ranks):  # noqa: F811
             )
 
 
-def test_two_points(ranks):  # noqa: F811
+def test_two_points(ranks):
     """All ranks hold the output; a parameter that was changed on one of them is seen by all."""
     model = parallel.net(torch.float64)
     opt = parallel.built(model, "nonsmooth")
@@ -41,7 +41,7 @@ def test_two_points(ranks):  # noqa: F811
         assert "They were changed from outside" in said
 
 
-def test_what_goes_over_the_wire(ranks):  # noqa: F811
+def test_what_goes_over_the_wire(ranks):
     """Whether there is a gradient, whether the point is there, and each inner product; nothing with DDP."""
     products = 7  # <s, s>, <s, m>, the new <m, m>, the old one, <Um, Um>, L(U), L(I)
     for oracle, experts in {"adagrad": 0, "hedge": 2}.items():
