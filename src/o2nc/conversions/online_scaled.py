@@ -13,8 +13,9 @@ from ..vectors import Vector, apply, check_like, check_vector, inner, leaf, wher
 class OnlineScaledState(NamedTuple):
     """What is remembered of the point that is kept, and of the learner."""
 
+    k: Array  # samples so far, (..., 1)
     g: Vector  # the gradient at the kept point x_k; 0 before the first sample
-    f: Array  # the value there, (..., 1); infinite before the first sample
+    f: Array  # the value there, (..., 1)
     delta: Vector  # from the kept point to the trial point
     P: Vector  # the diagonal of P_k
     V: Vector  # sum of the squared hypergradients, coordinate by coordinate
@@ -47,8 +48,8 @@ class OnlineScaled:
         high: the largest step size; infinite for none.
         f_star: the least value of f, for OSGM-R; None for OSGM-H.
 
-    Reference: Gao, Chu, Ye and Udell, Gradient methods with online scaling (2025), its monotone variant, with AdaGrad as
-    in its experiments.
+    Reference: Gao, Chu, Ye and Udell, Gradient methods with online scaling (2025), the monotone variant, with AdaGrad
+    as in its experiments.
 
     >>> import numpy as np
     >>> conversion = OnlineScaled(alpha=0.25, P1=0.5)
@@ -69,15 +70,15 @@ class OnlineScaled:
 
     def __post_init__(self) -> None:
         check_scaled("OnlineScaled", self.alpha, self.P1, self.high)
-        if self.f_star is not None and not math.isfinite(self.f_star):
-            raise ValueError(f"`OnlineScaled(f_star=...)` must be finite; got {self.f_star}.")
+        if self.f_star is not None and not (isinstance(self.f_star, (int, float)) and math.isfinite(self.f_star)):
+            raise ValueError(f"`OnlineScaled(f_star=...)` must be None or a finite number; got {self.f_star!r}.")
 
     def init(self, x: Vector) -> OnlineScaledState:
         """The first trial point is x itself."""
         check_vector("x", x)
         zero, zeros = zero_scalar(x), zeros_like(x)
         return OnlineScaledState(
-            g=zeros, f=zero + math.inf, delta=zeros, P=apply(lambda u: u + self.P1, zeros), V=zeros, h=zero, nulls=zero
+            k=zero, g=zeros, f=zero, delta=zeros, P=apply(lambda u: u + self.P1, zeros), V=zeros, h=zero, nulls=zero
         )
 
     def update(
@@ -86,19 +87,19 @@ class OnlineScaled:
         """Judge the trial point by its gradient ``s`` and its ``value``, keep the better one, go to the next."""
         check_like("s", s, state.g)
         value = given_value("OnlineScaled", value, s)
-        square = inner(state.g, state.g)
-        unit = _xp.inverse(square if self.f_star is None else state.f - self.f_star)
+        unit = _xp.inverse(inner(state.g, state.g) if self.f_star is None else state.f - self.f_star)
         P, V = descend(state.P, state.V, products(s, state.g) * -unit, self.alpha, self.high)
-        better = value < state.f
+        better = (value < state.f) | (state.k == 0)
         g = where(better, s, state.g)
         delta = -products(P, g)
         return delta - where(better, zeros_like(s), state.delta), OnlineScaledState(
+            k=state.k + 1,
             g=g,
             f=where(better, value, state.f),
             delta=delta,
             P=P,
             V=V,
-            h=state.h + unit * where(square > 0, value - state.f, zero_scalar(s)),
+            h=state.h + unit * where(state.k > 0, value - state.f, zero_scalar(s)),
             nulls=state.nulls + _xp.indicator(~better, state.nulls),
         )
 

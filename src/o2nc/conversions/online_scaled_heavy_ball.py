@@ -16,8 +16,9 @@ MOST = 0.9995  # the largest momentum, that of the authors
 class OnlineScaledHeavyBallState(NamedTuple):
     """What is remembered of the point that is kept, and of the two learners."""
 
+    k: Array  # samples so far, (..., 1)
     g: Vector  # the gradient at the kept point x_k; 0 before the first sample
-    f: Array  # the value there, (..., 1); infinite before the first sample
+    f: Array  # the value there, (..., 1)
     w: Vector  # x_k - x_{k-1}; 0 after a null step
     delta: Vector  # from the kept point to the trial point
     P: Vector  # the diagonal of P_k
@@ -34,8 +35,8 @@ class OnlineScaledHeavyBall:
     $$D_k=\|g_k\|^2+\tfrac\tau2\|w_k\|^2,\qquad\nabla_P=-\frac{s\circ g_k}{D_k},\qquad
       \nabla_b=\frac{\langle s,w_k\rangle}{D_k},\qquad s=\nabla f(x_k-P_kg_k+b_kw_k),$$
 
-    and a step of AdaGrad for each, on $[0,high]$ and on $[0,0.9995]$. The authors' program also restarts AdaGrad with an
-    estimate of the curvature, which is not done here: give it a step size of the scale of $1/\beta$.
+    and a step of AdaGrad for each, on $[0,high]$ and on $[0,0.9995]$. The authors' program also decays $\alpha$ and
+    restarts AdaGrad with an estimate of the curvature. That is not done here.
 
     Args:
         alpha: the factor of AdaGrad's steps for P, a length of the scale of $1/\beta$.
@@ -77,7 +78,7 @@ class OnlineScaledHeavyBall:
         check_vector("x", x)
         zero, zeros = zero_scalar(x), zeros_like(x)
         return OnlineScaledHeavyBallState(
-            g=zeros, f=zero + math.inf, w=zeros, delta=zeros, P=apply(lambda u: u + self.P1, zeros), V=zeros,
+            k=zero, g=zeros, f=zero, w=zeros, delta=zeros, P=apply(lambda u: u + self.P1, zeros), V=zeros,
             b=zero + self.b1, v=zero, nulls=zero,
         )  # fmt: skip
 
@@ -90,10 +91,11 @@ class OnlineScaledHeavyBall:
         unit = _xp.inverse(inner(state.g, state.g) + 0.5 * self.tau * inner(state.w, state.w))
         P, V = descend(state.P, state.V, products(s, state.g) * -unit, self.alpha, self.high)
         b, v = descend(state.b, state.v, inner(s, state.w) * unit, self.gamma, MOST)
-        better, zeros = value < state.f, zeros_like(s)
+        better, zeros = (value < state.f) | (state.k == 0), zeros_like(s)
         g, w = where(better, s, state.g), where(better, state.delta, zeros)
         delta = w * b - products(P, g)
         return delta - where(better, zeros, state.delta), OnlineScaledHeavyBallState(
+            k=state.k + 1,
             g=g,
             f=where(better, value, state.f),
             w=w,

@@ -1,4 +1,4 @@
-"""What the deterministic experiment needs of an objective: a regularised linear classifier, smooth and strongly convex."""
+"""A linear classifier with a smooth loss and a square of the weights: smooth and strongly convex."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Classifier(ABC):
     $0\le\varphi''\le c$ gives $\lambda\le\nabla^2f\le\beta=\frac cn\|A\|_{op}^2+\lambda$. The weights include the
     intercept. $\lambda=1/n$ is C = 1, the default of logistic regression in scikit-learn.
 
-    f is not bounded, so it has no range M for all points. It is at least 0, so f(x) - f* <= M = f(0) holds wherever f is
-    no larger than at the start, 0.
+    f is not bounded, so no M is its range on all points. But f is at least 0, so $f(x)-f^*\le M=f(0)$ holds where f is
+    no larger than at the start, which is 0.
 
     Args:
         A: the rows, (n, d).
