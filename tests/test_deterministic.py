@@ -162,6 +162,20 @@ def test_the_best_rate_is_shown(found):
     assert {"scipy", "scikit-learn", "numpy", "o2nc"} <= set(found["versions"])
 
 
+def test_one_rate_for_all_has_the_least_geometric_mean(found):
+    for key, one in found["one_rate"].items():
+        means = {}
+        for k, rate in enumerate(METHODS[key].rates):
+            calls = [row[key]["tried"][k]["calls"] or MOST for row in found["results"].values()]
+            means[rate] = math.prod(calls) ** (1 / len(calls))
+        assert math.isclose(means[tuple(one["rate"])], min(means.values()))
+        assert math.isclose(one["mean"], min(means.values()))
+        for name, entry in one["on"].items():
+            assert entry in found["results"][name][key]["tried"]
+            assert entry["rate"] == one["rate"]
+    assert set(found["one_rate"]) == set(found["grid"])
+
+
 def test_who_wins_on_the_small_problem():
     """The order that the documentation reports, on wine at its tolerance."""
     found = deterministic(["wine-logistic"], most=600)
@@ -190,7 +204,14 @@ def test_the_command(tmp_path, found):
     result = invoke("--objective", "wine-logistic", "--tol", TOL, "--calls", MOST, "--out", out)
     assert result.exit_code == 0, result.output
     assert json.loads(out.read_text())["results"]["wine-logistic"] == found["results"]["wine-logistic"]
-    for text in ("calls to 0.01", "l-bfgs", "OSGM-R, which is told the minimum", "a_priori", "nothing is random"):
+    for text in (
+        "calls to 0.01",
+        "l-bfgs",
+        "OSGM-R, which is told the minimum",
+        "a_priori",
+        "one rate for all",
+        "nothing is random",
+    ):
         assert text in result.output
     row = found["results"]["wine-logistic"]
     line = next(line for line in result.output.splitlines() if line.startswith("l-bfgs"))

@@ -368,12 +368,18 @@ def deterministic(
     except ModuleNotFoundError as error:
         raise _fail(_missing(error)) from None
     results, constants = found["results"], found["constants"]
-    for title, cell in ((f"calls to {tol:g}", _calls), ("rate", _rate)):
-        table = _table(title, *results)
-        for key in METHODS:
-            if title != "rate" or len(METHODS[key].rates) > 1:
-                table.add_row(key, *(cell(row[key]) for row in results.values()))
-        wide.print(table)
+    table = _table(f"calls to {tol:g}", *results)
+    for key in METHODS:
+        table.add_row(key, *(_calls(row[key]) for row in results.values()))
+    wide.print(table)
+    table = _table("rate", *results)
+    for key in found["grid"]:
+        table.add_row(key, *(_rate(row[key]) for row in results.values()))
+    wide.print(table)
+    table = _table("one rate for all", *results, "mean")
+    for key, one in found["one_rate"].items():
+        table.add_row(f"{key} {_rate(one)}", *map(_calls, one["on"].values()), f"{one['mean']:.0f}")
+    wide.print(table)
     table = _table("certified", *results)
     for key in ("average", "tight", "a_priori"):
         table.add_row(f"root of {key}", *(_root(row["certified"].get(key)) for row in results.values()))
@@ -393,7 +399,7 @@ def _calls(row: dict[str, Any]) -> str:
 
 
 def _rate(row: dict[str, Any]) -> str:
-    return ", ".join(f"{rate:g}" for rate in row["rate"]) + ("!" if row["at_an_end_of_the_grid"] else "")
+    return ", ".join(f"{rate:g}" for rate in row["rate"]) + ("!" if row.get("at_an_end_of_the_grid") else "")
 
 
 def _root(square: float | None) -> str:
