@@ -17,6 +17,7 @@ from o2nc import (
     NonsmoothConversion,
     Smooth,
     SmoothConversion,
+    _xp,
     conversions,
     directions,
     operators,
@@ -30,6 +31,8 @@ from o2nc.conversions import (
     ExponentiatedConversion,
     HeavyBall,
     NormalizedSGD,
+    OnlineScaled,
+    OnlineScaledHeavyBall,
     RegularizedOMD,
     SegmentConversion,
     ShiftingConversion,
@@ -59,6 +62,7 @@ from o2nc.oracles import (
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall, Varying
 from o2nc.states import pack, unpack
 from o2nc.testing import check_conversion, check_operator, check_oracle
+from o2nc.vectors import apply, inner
 
 D = 3
 SWAP = -np.eye(D)[::-1]
@@ -217,6 +221,20 @@ def test_a_comparator_other_than_the_identity():
         check_oracle(oracle, np.zeros(D), comparator=Identity(), rounds=16)
 
 
+@dataclass(frozen=True)
+class Valued:
+    """A conversion that needs values, with those of the sum of sin."""
+
+    conversion: Any
+
+    def init(self, x):
+        return self.conversion.init(x)
+
+    def update(self, s, state, x=None, *, r=None):
+        value = inner(apply(lambda a: _xp.namespace(a).sin(a), x), apply(lambda a: 0 * a + 1, x))
+        return self.conversion.update(s, state, x, value=value)
+
+
 CONVERSIONS = {
     "SGD": (lambda oracle: SGD(eta=0.1), {}),
     "HeavyBall": (lambda oracle: HeavyBall(eta=0.1), {}),
@@ -231,6 +249,9 @@ CONVERSIONS = {
     "clipped": (lambda oracle: ExponentiatedConversion(ClippedFTRL(D=1.0, b=0.9), T=100), {}),
     "shifting FTRL": (lambda oracle: ShiftingConversion(ClippedFTRL(D=1.0, b=0.9), epoch=2, T=100), {}),
     "NormalizedSGD": (lambda oracle: NormalizedSGD(eta=0.1), {}),
+    "OnlineScaled": (lambda oracle: Valued(OnlineScaled(alpha=0.1, P1=0.1)), {}),
+    "ratio": (lambda oracle: Valued(OnlineScaled(alpha=0.1, high=0.5, f_star=-D)), {}),
+    "OnlineScaledHeavyBall": (lambda oracle: Valued(OnlineScaledHeavyBall(alpha=0.1, P1=0.1, tau=1.0)), {}),
 }
 
 

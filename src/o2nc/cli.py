@@ -213,15 +213,14 @@ def compare(
         from .experiments.chart import MARKS, chart
         from .experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
         from .experiments.settings import Settings
-        from .experiments.store import StoreError
+        from .experiments.store import StoreError, write_json
 
         settings = Settings(seed, replications, iterations, backend, dtype)
-        if path is not None and not path.parent.is_dir():  # said before the run and not after it
-            raise ValueError(f"Cannot write {path}: {path.parent} is not a directory.")
+        _check_folder(path)
         names = objective or list(OBJECTIVES | MORE_OBJECTIVES)
         comparison = comparing.compare(names, oracle or [], settings, jobs)
         if path is not None:
-            comparing.write_comparison(path, comparison)
+            write_json(path, comparison.found)
     except (StoreError, ValueError, TypeError) as error:
         raise _fail(error) from None
     except ModuleNotFoundError as error:
@@ -241,6 +240,12 @@ def compare(
     out.print("certificate: the tight one over the average; regret: against I, on the loss that was revealed")
     out.print(f"rates of SGD and heavy ball: {', '.join(f'{v:g}' for v in comparing.FACTORS)} times the paper's step")
     out.print(f"rates of Adam: {', '.join(f'{v:g}' for v in comparing.RATES)}; ! is an end of the grid")
+
+
+def _check_folder(path: Path | None) -> None:
+    """Said before the run and not after it."""
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"Cannot write {path}: {path.parent} is not a directory.")
 
 
 def _comparison_row(row: dict[str, Any]) -> list[str]:
@@ -335,6 +340,70 @@ def _nonsmooth_row(row: dict[str, Any]) -> list[str]:
     best = f"{row['best']['measure']:.4f} (x{row['best']['factor']:g})"
     measure = f"{row['measure']:.4f}+-{row['measure_stderr']:.4f}"
     return [measure, f"{row['sharper']:.4f}", f"{row['output']:.4f}", regret, tight, best]
+
+
+@app.command()
+def deterministic(
+    objective: Annotated[
+        list[str] | None, typer.Option(help="cancer-logistic, wine-svm, ...; again for more. All if not given.")
+    ] = None,
+    tol: Annotated[float, typer.Option(help="The norm of the gradient to reach.")] = 1e-4,
+    calls: Annotated[int, typer.Option(help="Gradients that every run may take.")] = 10_000,
+    path: Annotated[Path | None, typer.Option("--out", help="File for the numbers as JSON.")] = None,
+) -> None:
+    """Count the exact gradients to a small one: ours, online scaled gradient methods, L-BFGS and gradient descent."""
+    try:
+        from .experiments.deterministic.methods import METHODS
+        from .experiments.deterministic.whole import deterministic as whole
+        from .experiments.objectives.convex import CONVEX
+        from .experiments.store import StoreError, write_json
+
+        _check_folder(path)
+        with _told() as progress:
+            found = whole(objective or list(CONVEX), tol, calls, progress)
+        if path is not None:
+            write_json(path, found)
+    except (StoreError, ValueError) as error:
+        raise _fail(error) from None
+    except ModuleNotFoundError as error:
+        raise _fail(_missing(error)) from None
+    results, constants = found["results"], found["constants"]
+    table = _table(f"calls to {tol:g}", *results)
+    for key in METHODS:
+        table.add_row(key, *(_calls(row[key]) for row in results.values()))
+    wide.print(table)
+    table = _table("rate", *results)
+    for key in found["grid"]:
+        table.add_row(key, *(_rate(row[key]) for row in results.values()))
+    wide.print(table)
+    table = _table("one rate for all", *results, "mean")
+    for key, one in found["one_rate"].items():
+        table.add_row(f"{key} {_rate(one)}", *map(_calls, one["on"].values()), f"{one['mean']:.0f}")
+    wide.print(table)
+    table = _table("certified", *results)
+    for key in ("average", "tight", "a_priori"):
+        table.add_row(f"root of {key}", *(_root(row["certified"].get(key)) for row in results.values()))
+    for key in ("n", "d", "beta", "M", "f_star"):
+        table.add_row(key, *(f"{constants[name][key]:.6g}" for name in results))
+    wide.print(table)
+    for key, method in METHODS.items():
+        out.print(f"{key}: {method.label}", markup=False, highlight=False)
+    out.print(f"(...): the smallest norm, where {calls} calls were not enough; every value comes with its gradient")
+    out.print("rates: the best of the grid for each objective, afterwards, over beta; ! is an end of the grid")
+    out.print("certified: roots of the average squared gradient and of its bounds, from the run and before it")
+    out.print(", ".join(f"{name} {version}" for name, version in found["versions"].items()) + "; nothing is random")
+
+
+def _calls(row: dict[str, Any]) -> str:
+    return f"({row['norm']:.1e})" if row["calls"] is None else f"{row['calls']}"
+
+
+def _rate(row: dict[str, Any]) -> str:
+    return ", ".join(f"{rate:g}" for rate in row["rate"]) + ("!" if row.get("at_an_end_of_the_grid") else "")
+
+
+def _root(square: float | None) -> str:
+    return "" if square is None else f"{math.sqrt(square):.4g}"
 
 
 @app.command("list")

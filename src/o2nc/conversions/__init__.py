@@ -8,6 +8,8 @@ from .heavy_ball import HeavyBall, HeavyBallState
 from .learner import Learner
 from .nonsmooth import NonsmoothConversion, NonsmoothState
 from .normalized import NormalizedSGD, NormalizedSGDState
+from .online_scaled import OnlineScaled, OnlineScaledState
+from .online_scaled_heavy_ball import OnlineScaledHeavyBall, OnlineScaledHeavyBallState
 from .regularized_omd import RegularizedOMD, RegularizedOMDState
 from .segment import SegmentConversion, SegmentState
 from .sgd import SGD, SGDState
@@ -32,6 +34,10 @@ __all__ = [
     "NonsmoothState",
     "NormalizedSGD",
     "NormalizedSGDState",
+    "OnlineScaled",
+    "OnlineScaledHeavyBall",
+    "OnlineScaledHeavyBallState",
+    "OnlineScaledState",
     "RegularizedOMD",
     "RegularizedOMDState",
     "SGDState",

@@ -1,11 +1,9 @@
 """Any methods on any objectives: the same noise and the same number of samples for all, replications paired."""
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..conversions import SGD, Adam, Conversion, HeavyBall
@@ -18,7 +16,6 @@ from .protocol import Cell, play
 from .record import Floats, Record
 from .settings import Settings
 from .statistics import mean, reduction
-from .store import replacing
 from .tables import certify, versions
 
 # The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
@@ -218,12 +215,3 @@ def _numbers(name: str, record: Record, reference: Floats, T: int, method: Metho
     if "weight" in record.mean:
         numbers["weight"] = float(record.mean["weight"][-1])
     return numbers
-
-
-def write_comparison(path: Path, comparison: Comparison) -> None:
-    """Write the numbers as JSON, in one piece.
-
-    Reference: Numerical Experiments, with other objectives and methods.
-    """
-    with replacing(path) as part:
-        part.write_text(json.dumps(comparison.found, indent=1, allow_nan=False) + "\n", encoding="utf-8")

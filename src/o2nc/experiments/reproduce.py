@@ -17,7 +17,7 @@ from .protocol import Cell
 from .record import Record, merge
 from .report import report
 from .settings import Settings
-from .store import Store, StoreError, Work, replacing
+from .store import Store, StoreError, replacing
 from .tables import tables
 
 
@@ -26,7 +26,7 @@ class Progress:
     """Whom to tell: ``start`` the total number of rounds of cells and those done, ``advance`` each finished cell."""
 
     start: Callable[[int, int], None] = lambda total, done: None
-    advance: Callable[[Work], None] = lambda cell: None
+    advance: Callable[[Any], None] = lambda cell: None
     stage: Callable[[str], None] = lambda name: None
 
 

@@ -92,6 +92,12 @@ def replacing(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+def write_json(path: Path, found: dict[str, Any]) -> None:
+    """Write plain data as JSON, in one piece."""
+    with replacing(path) as part:
+        part.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
 class Store:
     r"""The cells of a run in a directory.
 
