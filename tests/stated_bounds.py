@@ -125,3 +125,26 @@ def solo_published(record, u, D, eta):
     root, peak = np.sqrt(squares(record)), np.sqrt(np.max(np.sum(record.g**2, axis=-1), axis=0))
     way = np.minimum(eta * math.sqrt(len(record.g) - 1), D)
     return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta) * root, 2.75 * eta * root, 3.5 * way * peak]
+
+
+def coin_betting(record, u, D, endowment, scale, sizes=None):
+    """``sizes`` is the sum of the norms that were bet on, which is at most that of the gradients."""
+    norms = np.linalg.norm(record.g, axis=-1)
+    C = np.maximum(scale, norms.max(axis=0))
+    a = (norms.sum(axis=0) if sizes is None else sizes) / np.where(C > 0, C, 1.0)
+    r, b = np.linalg.norm(u - record.u[0], axis=-1), 1 / np.sqrt(1 + math.pi / 2 * a)
+    root = np.sqrt((1 + a) * np.log1p((1 + a) * r**2 / (endowment * b) ** 2))
+    return [C * endowment * (1 - b), C * r * root, D * (C - scale)]
+
+
+def frank_wolfe(record, u, D, eta):
+    norms = np.linalg.norm(record.g, axis=-1)
+    cost = 2 * (D**2 * eta * norms.sum(axis=0)) ** (1 / 3) * np.sum(norms**1.5, axis=0) ** (2 / 3)
+    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta), cost]
+
+
+def binary_entropic(record, u, eta, d=None):
+    """For comparators that commute with the start, as diagonals do, and as every d x d matrix does with I/2."""
+    p, q = (np.clip(np.linalg.eigvalsh(v.reshape(-1, d, d)) if d else v, 0, 1) for v in (u, record.u[0]))
+    terms = [np.where(a > 0, a * np.log(np.where(a > 0, a, 1) / b), 0.0) for a, b in ((p, q), (1 - p, 1 - q))]
+    return [np.sum(terms[0] + terms[1], axis=-1) / eta, eta / 8 * squares(record)]

@@ -45,11 +45,14 @@ from o2nc.oracles import (
     AdaGrad,
     AdaHedge,
     Adaptive,
+    BinaryEntropic,
+    CoinBetting,
     Compared,
     Constant,
     DiscountedHedge,
     Entropic,
     FixedShare,
+    FrankWolfe,
     FullAdaGrad,
     Hedge,
     OptimisticHedge,
@@ -136,6 +139,8 @@ SETS = {
 }
 EXPERTS = ("Hull", "Varying")
 COORDINATES = ("Hull", "Box", "Varying")
+FACTORS = ("Box", "PositiveContractions")
+UNCHANGING = tuple(kind for kind in SETS if kind != "Varying")
 TUNED_FOR = 400  # where an oracle with a rate for one horizon is checked without `tuned`, the rate is small enough
 ORACLES = {  # how it is made from a set and a horizon, on which sets, and with which options of the check
     "Constant": (lambda S, T: Constant(), ["Box"], {}),
@@ -152,6 +157,11 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "OMD entropic": (lambda S, T: OMD(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
     "FTRL": (lambda S, T: FTRL(S, eta=2 * T**-0.5), SETS, {"tuned": True}),
     "FTRL entropic": (lambda S, T: FTRL(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
+    "OMD binary": (lambda S, T: OMD(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
+    "FTRL binary": (lambda S, T: FTRL(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
+    "CoinBetting": (lambda S, T: CoinBetting(S), SETS, {}),
+    "CoinBetting scale": (lambda S, T: CoinBetting(S, scale=2.0), ["Hull", "SpectralBall"], {}),
+    "FrankWolfe": (lambda S, T: FrankWolfe(S, eta=T**-0.75, T=T), UNCHANGING, {"tuned": True}),
     "AdaGrad": (lambda S, T: AdaGrad(S), COORDINATES, {}),
     "FullAdaGrad": (lambda S, T: FullAdaGrad(S), SETS, {}),
     "OptimisticHedge": (lambda S, T: OptimisticHedge(S), EXPERTS, {}),
@@ -196,6 +206,9 @@ def test_oracles(lib, name, kind, monkeypatch):
 ON_BLOCKS_TOO = [(lib, "Hedge") for lib in LIBRARIES]
 ON_BLOCKS_TOO += [(lib, learner) for lib in ("numpy", "torch") for learner in ("OGD", "AdaGrad", "OMD entropic")]
 ON_BLOCKS_TOO += [("torch", learner) for learner in ("OptimisticOMD", "OptimisticOMD entropic", "SoloFTRL")]
+ON_BLOCKS_TOO += [
+    (lib, learner) for lib in ("numpy", "torch") for learner in ("CoinBetting", "FrankWolfe", "OMD binary")
+]
 
 
 @pytest.mark.parametrize(("library", "learner"), ON_BLOCKS_TOO)

@@ -4,10 +4,13 @@ from .adagrad import AdaGrad
 from .adahedge import AdaHedge
 from .adaptive import Adaptive
 from .base import Oracle
+from .binary_entropy import BinaryEntropic
+from .coin_betting import CoinBetting
 from .compared import Compared
 from .constant import Constant
 from .discounted_hedge import DiscountedHedge
 from .fixed_share import FixedShare
+from .frank_wolfe import FrankWolfe
 from .ftrl import FTRL
 from .full_adagrad import FullAdaGrad
 from .hedge import Hedge
@@ -27,12 +30,15 @@ __all__ = [
     "AdaGrad",
     "AdaHedge",
     "Adaptive",
+    "BinaryEntropic",
+    "CoinBetting",
     "Compared",
     "Constant",
     "DiscountedHedge",
     "Entropic",
     "Euclidean",
     "FixedShare",
+    "FrankWolfe",
     "FullAdaGrad",
     "Hedge",
     "OptimisticHedge",

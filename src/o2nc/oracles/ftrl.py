@@ -35,12 +35,13 @@ class FTRL:
     - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
     - entropic on a `Hull` (this is Hedge): $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
     - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\frac\eta2high\sum_t\|g_t\|^2$, and
-      $D_\varphi(u,u_1)/\eta+(e-2)\,\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
+      $D_\varphi(u,u_1)/\eta+(e-2)\,\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$;
+    - binary entropy on a `Box` or on matrices: $D_\varphi(u,u_1)/\eta+\frac\eta8\sum_t\|g_t\|^2$.
 
     Args:
         set: the operators to choose from.
         eta: the rate.
-        mirror: `Euclidean` (the default) or `Entropic`.
+        mirror: `Euclidean` (the default), `Entropic` or `BinaryEntropic`.
 
     Reference: McMahan and Streeter (2010); Algorithm 3 for the entropic map on the simplex; for the box, as `OMD`.
 
@@ -63,10 +64,11 @@ class FTRL:
         check_mirror("FTRL", self.mirror, self.set)
 
     def init(self, x: Vector) -> FTRLState:
-        """The set's starting point."""
-        u = base.start("FTRL", self.set, x)
-        self.mirror.check(first_set(self.set, x))
-        return FTRLState(u=u, y=self.mirror.dual(u), t=_xp.first_round(leaf(x)))
+        """The set's starting point, or the map's own."""
+        u, S = base.start("FTRL", self.set, x), first_set(self.set, x)
+        self.mirror.check(S)
+        u = self.mirror.start(S, u)
+        return FTRLState(u=u, y=self.mirror.dual(S, u), t=_xp.first_round(leaf(x)))
 
     def play(self, state: FTRLState, m: Vector) -> Operator:
         """The operator at the current point."""

@@ -1,4 +1,4 @@
-"""The mirror maps of `OMD` and `FTRL`: the Euclidean and the entropic one."""
+"""The mirror maps of `OMD` and `FTRL`: what one must offer, the Euclidean and the entropic one."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from .. import _xp
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates, first_set
 from ..vectors import Scalar, apply, inner
-from .base import flat
+from .base import square
 
 
 @runtime_checkable
@@ -22,7 +22,11 @@ class Mirror(Protocol):
         """Raise unless the set has the projection that this map needs."""
         ...
 
-    def dual(self, u: Coordinates) -> Coordinates:
+    def start(self, operators: OperatorSet, u: Coordinates) -> Coordinates:
+        """Where a learner starts if the set proposes u."""
+        ...
+
+    def dual(self, operators: OperatorSet, u: Coordinates) -> Coordinates:
         """The gradient of the map at u."""
         ...
 
@@ -30,7 +34,7 @@ class Mirror(Protocol):
         """The point of the set nearest, in the map's divergence, to the one whose dual point is y."""
         ...
 
-    def divergence(self, u: Coordinates, v: Coordinates) -> Scalar:
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
         """The Bregman divergence of u from v."""
         ...
 
@@ -54,7 +58,11 @@ class Euclidean:
     def check(self, operators: OperatorSet) -> None:
         """Every set has the Euclidean projection."""
 
-    def dual(self, u: Coordinates) -> Coordinates:
+    def start(self, operators: OperatorSet, u: Coordinates) -> Coordinates:
+        """u."""
+        return u
+
+    def dual(self, operators: OperatorSet, u: Coordinates) -> Coordinates:
         """u."""
         return u
 
@@ -62,9 +70,9 @@ class Euclidean:
         """The Euclidean projection."""
         return operators.project(y)
 
-    def divergence(self, u: Coordinates, v: Coordinates) -> Scalar:
-        """Half of the squared distance, over the last axis."""
-        return 0.5 * inner(u - v, u - v)
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
+        """Half of the squared distance."""
+        return 0.5 * square(operators, u - v)
 
     def stability(self, operators: OperatorSet, x: Any) -> float:
         """Half of the square of the set's gradient factor."""
@@ -95,7 +103,11 @@ class Entropic:
         if getattr(operators, "low", 0.0) < 0 or getattr(operators, "high", 1.0) <= 0:
             raise ValueError(f"`set` must have low >= 0 and high > 0 for the entropic mirror map; got {operators!r}.")
 
-    def dual(self, u: Coordinates) -> Coordinates:
+    def start(self, operators: OperatorSet, u: Coordinates) -> Coordinates:
+        """u."""
+        return u
+
+    def dual(self, operators: OperatorSet, u: Coordinates) -> Coordinates:
         """log u, where 0 counts as the smallest normal number: a weight that underflowed can come back."""
         return apply(lambda a: _xp.namespace(a).log(_xp.at_least(a, _xp.smallest_normal(a))), u)
 
@@ -103,7 +115,7 @@ class Entropic:
         """The projection of exp(y) in the Kullback-Leibler divergence."""
         return operators.project_entropic(y)  # type: ignore[attr-defined]
 
-    def divergence(self, u: Coordinates, v: Coordinates) -> Scalar:
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
         """sum u log(u / v) - u + v, with 0 log 0 = 0."""
 
         def term(a: Any, b: Any) -> Any:
@@ -132,4 +144,4 @@ def start_divergence(mirror: Mirror, operators: OperatorSet, x: Any) -> float:
     if identity is None:
         return math.inf
     S = first_set(operators, x)
-    return float(_xp.to_numpy(mirror.divergence(flat(S, identity), flat(S, S.start(x)))).max())
+    return float(_xp.to_numpy(mirror.divergence(S, identity, mirror.start(S, S.start(x)))).max())

@@ -23,7 +23,8 @@ class OMD:
     - Euclidean: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|^2$;
     - entropic on a `Hull`: $D_\varphi(u,u_1)/\eta+\frac\eta2\sum_t\|g_t\|_\infty^2$;
     - entropic on a `Box`: $D_\varphi(u,u_1)/\eta+\frac\eta2high\sum_t\|g_t\|^2$, and
-      $D_\varphi(u,u_1)/\eta+(e-2)\,\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$.
+      $D_\varphi(u,u_1)/\eta+(e-2)\,\eta\sum_{t,i}u_{t,i}g_{t,i}^2$ if $\eta g_{t,i}\ge-1$;
+    - binary entropy on a `Box` or on matrices: $D_\varphi(u,u_1)/\eta+\frac\eta8\sum_t\|g_t\|^2$.
 
     On a box a round costs at most $g_i(u_{t,i}-v)-D_\varphi(v,u_{t,i})/\eta$ a coordinate, $v\le high$ the next factor.
     There $D_\varphi(v,u)\ge(v-u)^2/(2high)$, which gives the first; $u_{t,i}(e^{-x}-1+x)/\eta$ with $x=\eta g_{t,i}$ is
@@ -32,7 +33,7 @@ class OMD:
     Args:
         set: the operators to choose from.
         eta: the rate.
-        mirror: `Euclidean` (the default) or `Entropic`.
+        mirror: `Euclidean` (the default), `Entropic` or `BinaryEntropic`.
 
     Reference: Srebro, Sridharan and Tewari (2011).
 
@@ -56,9 +57,10 @@ class OMD:
         check_mirror("OMD", self.mirror, self.set)
 
     def init(self, x: Vector) -> SetState:
-        """The set's starting point."""
-        u = base.start("OMD", self.set, x)
-        self.mirror.check(first_set(self.set, x))
+        """The set's starting point, or the map's own."""
+        u, S = base.start("OMD", self.set, x), first_set(self.set, x)
+        self.mirror.check(S)
+        u = self.mirror.start(S, u)
         return SetState(u=u, t=_xp.first_round(leaf(x)))
 
     def play(self, state: SetState, m: Vector) -> Operator:
@@ -67,7 +69,7 @@ class OMD:
 
     def learn(self, state: SetState, loss: Loss) -> SetState:
         """One step from the current point, in the dual."""
-        y = self.mirror.dual(state.u) - self.eta * base.gradient(self.set, state, loss)
+        y = self.mirror.dual(self.set.at(state.t), state.u) - self.eta * base.gradient(self.set, state, loss)
         return SetState(u=self.mirror.project(self.set.at(state.t + 1), y), t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:

@@ -1,9 +1,11 @@
 """Diagonal operators with bounded factors."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .. import _xp
+from .._xp import Array
 from ..operators import Diagonal, Operator, trusted
 from ..vectors import Vector, apply, dimension
 from .base import Static
@@ -55,6 +57,10 @@ class Box(Static):
     def project(self, u: Vector) -> Vector:
         """Each factor clipped."""
         return apply(lambda a: _xp.namespace(a).clip(a, min=self.low, max=self.high), u)
+
+    def factorwise(self, function: Callable[[Array], Array], u: Vector) -> Vector:
+        """``function`` on the factors."""
+        return apply(function, u)
 
     def metric(self, h: Vector) -> Vector:
         """``h`` with 1 for 0: a coordinate that has seen no gradient does not move, whatever its weight."""

@@ -1,6 +1,7 @@
 """Symmetric matrices with bounded eigenvalues."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,13 +36,19 @@ class _Spectral(Static):
         """The eigenvalues clipped."""
         return _xp.spectral_map(lambda w: _xp.namespace(w).clip(w, min=self.low, max=1.0), u)
 
+    def factorwise(self, function: Callable[[Array], Array], u: Array) -> Array:
+        """``function`` on the eigenvalues."""
+        return _xp.spectral_map(function, u)
+
     def minimize(self, g: Array) -> Array:
-        """1 on the eigenvectors of g with a negative eigenvalue, low on those with a positive one."""
+        """1 on the eigenvectors of g with a negative eigenvalue, low on those with a positive one.
+
+        An eigenvalue that may be 0 but for rounding counts as 0, and has 0: its sign would differ between libraries.
+        """
 
         def best(w: Array) -> Array:
-            xp = _xp.namespace(w)
-            negative, positive = xp.astype(w < 0, w.dtype), xp.astype(w > 0, w.dtype)
-            return negative + self.low * positive
+            rounding = w.shape[-1] * _xp.machine_eps(w) * _xp.largest(_xp.namespace(w).abs(w))
+            return _xp.indicator(w < -rounding, w) + self.low * _xp.indicator(w > rounding, w)
 
         return _xp.spectral_map(best, g)
 

@@ -1,0 +1,108 @@
+"""Coin betting: nothing to tune, and against the identity next to no regret."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..constants import check_number
+from ..losses import Loss
+from ..operators import Operator
+from ..sets import OperatorSet
+from ..sets.base import Coordinates
+from ..vectors import Scalar, Vector, inner, leaf, zero_scalar, zeros_like
+from . import base
+
+ROUNDING = 1e3  # a point is outside the set if it is farther from it than this many roundings of its own norm
+
+
+class CoinBettingState(NamedTuple):
+    """What coin betting remembers."""
+
+    u: Coordinates  # the point to play, the projection of w
+    w: Coordinates  # the point that the bettor wants, in the set or not
+    start: Coordinates  # where it started: w - start is the bet
+    X: Coordinates  # minus the sum of the gradients that were bet on
+    A: Array  # sum of their norms, (..., 1)
+    C: Array  # the largest norm of a gradient so far, (..., 1)
+    M: Array  # the money, C times the endowment and all that was won, (..., 1)
+    t: Array  # the round, counted from 1, (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class CoinBetting:
+    r"""Krichevsky-Trofimov betting: plays the projection $u_t$ of $w_t=u_1+\frac{M_{t-1}X_{t-1}}{C_{t-1}(A_{t-1}+C_{t-1})}$.
+
+    $u_1$ is the identity, or the set's start if the identity is not there. With $C_t=\max(scale,\max_{s\le t}\|g_s\|)$
+    the gradient $g_t$ is cut to the length $C_{t-1}$, and loses its component along $v=w_t-u_t$ if $\langle
+    g_t,v\rangle<0$. With $\tilde g_t$ the rest, $X_t=-\sum_s\tilde g_s$, $A_t=\sum_s\|\tilde g_s\|$ and
+    $M_t=\varepsilon C_t-\sum_s\langle\tilde g_s,w_s-u_1\rangle$.
+
+    Regret against every u of the set (of every set, if it varies), with $a=A_T/C_T$, $r=\|u-u_1\|$, D the diameter:
+    $C_T\bigl[\varepsilon(1-b)+r\sqrt{(1+a)\log(1+(1+a)r^2/(\varepsilon b)^2)}\,\bigr]+D\,(C_T-scale)$ with
+    $b=(1+\pi a/2)^{-1/2}$. Against the identity r = 0: whatever the rounds, no more than $(\varepsilon+D)C_T$. The
+    proof is on the theory page.
+
+    Args:
+        set: the operators to choose from.
+        endowment: $\varepsilon$, what may be lost in units of the largest gradient.
+        scale: a norm that no gradient exceeds, if one is known. A larger gradient costs D times what is above.
+
+    Reference: Orabona and Pal (2016) for the bets, here with $A_t$ for the round t; Cutkosky (2020) for the set.
+
+    >>> import numpy as np
+    >>> from o2nc.losses import LinearLoss
+    >>> from o2nc.sets import Box
+    >>> oracle, m = CoinBetting(Box(), scale=1.0), np.asarray([1.0])
+    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=np.asarray([-1.0]), m=m, scale=1.0))
+    >>> state.u
+    array([0.5])
+    """
+
+    set: OperatorSet
+    endowment: float = 1.0
+    scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        base.check_set("CoinBetting", self.set)
+        check_number("CoinBetting(endowment=...)", self.endowment, positive=True)
+        check_number("CoinBetting(scale=...)", self.scale)
+
+    def init(self, x: Vector) -> CoinBettingState:
+        """No bet: the identity, if it is there."""
+        start, zero = base.start("CoinBetting", self.set, x), zero_scalar(x)
+        u = self.set.identity(x) if self.set.holds_identity else start
+        C = zero + self.scale
+        return CoinBettingState(
+            u=u, w=u, start=u, X=zeros_like(u), A=zero, C=C, M=self.endowment * C, t=_xp.first_round(leaf(x))
+        )
+
+    def play(self, state: CoinBettingState, m: Vector) -> Operator:
+        """The operator at the current point."""
+        return base.play(self.set, state)
+
+    def learn(self, state: CoinBettingState, loss: Loss) -> CoinBettingState:
+        """Win or lose the bet, and bet again."""
+        S, g = self.set.at(state.t + 1), base.gradient(self.set, state, loss)
+        xp = _xp.namespace(state.C)
+        C = xp.maximum(state.C, xp.sqrt(base.square(S, g)))
+        g = inward(S, base.scaled(S, state.C * _xp.inverse(C), g), state)
+        X, A = state.X - g, state.A + xp.sqrt(base.square(S, g))
+        M = state.M - inner(base.flat(S, g), base.flat(S, state.w - state.start)) + self.endowment * (C - state.C)
+        w = state.start + base.scaled(S, M * _xp.inverse(C) * _xp.inverse(A + C), X)
+        return CoinBettingState(u=S.project(w), w=w, start=state.start, X=X, A=A, C=C, M=M, t=state.t + 1)
+
+    def regret_bound(self, x: Vector, energy: float) -> float:
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``, since $E[C_T^2]\le scale^2+E_T$."""
+        C = math.hypot(self.scale, self.set.gradient_factor(x) * math.sqrt(energy))
+        return self.endowment * C + self.set.diameter(x) * (C - self.scale) if self.set.holds_identity else math.inf
+
+
+def inward(S: OperatorSet, g: Coordinates, state: CoinBettingState) -> Coordinates:
+    """g without its component along w - u if a step along -g would lead farther out of the set."""
+    v, w = base.flat(S, state.w - state.u), base.flat(S, state.w)
+    along, square = inner(base.flat(S, g), v), inner(v, v)
+    xp, noise = _xp.namespace(square), (ROUNDING * _xp.machine_eps(square)) ** 2 * inner(w, w)
+    back: Scalar = xp.where((square > noise) & (along < 0), along * _xp.inverse(square), xp.zeros_like(square))
+    return g - base.scaled(S, back, state.w - state.u)
