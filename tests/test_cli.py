@@ -217,6 +217,9 @@ def test_run_prints_a_table_and_a_chart():
         ("adagrad", "box", None),
         ("full-adagrad", "hull", None),
         ("omd-entropic", "hull", 0.1),
+        ("omd-binary", "box", 0.1),
+        ("coin-betting", "hull", None),
+        ("frank-wolfe", "box", 0.1),
         ("ftrl", "box", 0.1),
     ],
 )

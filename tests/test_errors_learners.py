@@ -15,10 +15,13 @@ from o2nc.oracles import (
     OGD,
     OMD,
     AdaGrad,
+    BinaryEntropic,
+    CoinBetting,
     Compared,
     Constant,
     Entropic,
     FixedShare,
+    FrankWolfe,
     FullAdaGrad,
     Hedge,
     OptimisticHedge,
@@ -43,6 +46,7 @@ LEARNERS = {
     "FullAdaGrad": FullAdaGrad,
     "OptimisticOMD": lambda S: OptimisticOMD(S, eta=0.1),
     "SoloFTRL": SoloFTRL,
+    "CoinBetting": CoinBetting,
 }
 CASES = {
     # oracles
@@ -135,6 +139,37 @@ CASES = {
     "share negative": (lambda: FixedShare(EXPERTS, alpha=-0.1), ValueError, "`FixedShare(alpha=...)`", "got -0.1"),
     "rate of shares": (lambda: FixedShare(EXPERTS, gamma=0.0), ValueError, "`FixedShare(gamma=...)`", "got 0.0"),
     "solo factor": (lambda: SoloFTRL(Box(), eta=-1.0), ValueError, "`SoloFTRL(eta=...)`", "got -1.0"),
+    "endowment zero": (
+        lambda: CoinBetting(Box(), endowment=0.0), ValueError, "`CoinBetting(endowment=...)`", "positive; got 0.0",
+    ),
+    "scale negative": (
+        lambda: CoinBetting(Box(), scale=-1.0), ValueError, "`CoinBetting(scale=...)`", "nonnegative; got -1.0",
+    ),
+    "binary entropy on reversals": (
+        lambda: OMD(SpectralBall(), eta=0.1, mirror=BinaryEntropic()), TypeError, "`set`", "binary entropy",
+        "got SpectralBall()",
+    ),
+    "binary entropy on a signed box": (
+        lambda: FTRL(Box(-0.5, 1.0), eta=0.1, mirror=BinaryEntropic()), TypeError, "`set`", "low >= 0", "Box(low=-0.5",
+    ),
+    "binary entropy on a hull": (
+        lambda: OMD(Hull(EXPERTS), eta=0.1, mirror=BinaryEntropic()), TypeError, "`set`", "binary entropy", "Hull(",
+    ),
+    "binary entropy on varying reversals": (
+        lambda: OMD(Varying(lambda t: SpectralBall()), eta=0.1, mirror=BinaryEntropic()).init(X), TypeError, "`set`",
+        "binary entropy",
+    ),
+    "frank-wolfe on no set": (
+        lambda: FrankWolfe([Identity()], eta=0.1), TypeError, "`FrankWolfe(set=...)` must be a set of operators",
+    ),
+    "frank-wolfe on varying sets": (
+        lambda: FrankWolfe(Varying(lambda t: Box()), eta=0.1), TypeError, "`FrankWolfe(set=...)`",
+        "the same set in every round", "got a Varying",
+    ),
+    "frank-wolfe without a rate": (
+        lambda: FrankWolfe(Box(), eta=0.0), ValueError, "`FrankWolfe(eta=...)`", "positive; got 0.0",
+    ),
+    "frank-wolfe without rounds": (lambda: FrankWolfe(Box(), eta=0.1, T=0), ValueError, "`T`", "at least 1; got 0"),
     "compared to nothing": (
         lambda: Compared(Constant(), []), ValueError, "`Compared(comparators=...)`", "one", "got []",
     ),
@@ -192,6 +227,7 @@ ORACLES = {
     "Hedge": Hedge(EXPERTS),
     "Compared": Compared(Constant(), [HALF]),
     **{name: build(Box()) for name, build in LEARNERS.items()},
+    "FrankWolfe": FrankWolfe(Box(), eta=0.1),
 }
 WRONG_VECTORS = {
     "integers": (np.ones(3, dtype=int), ValueError, "floating dtype; got int64"),

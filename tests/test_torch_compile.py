@@ -6,7 +6,21 @@ import torch
 
 from o2nc import Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
 from o2nc.operators import Dense, Identity, Projector
-from o2nc.oracles import FTRL, OGD, OMD, AdaGrad, Compared, Constant, Entropic, FullAdaGrad, Hedge, full_adagrad
+from o2nc.oracles import (
+    FTRL,
+    OGD,
+    OMD,
+    AdaGrad,
+    BinaryEntropic,
+    CoinBetting,
+    Compared,
+    Constant,
+    Entropic,
+    FrankWolfe,
+    FullAdaGrad,
+    Hedge,
+    full_adagrad,
+)
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
@@ -27,6 +41,9 @@ ORACLES = {
     "omd-entropic": lambda device: OMD(Box(), 0.1, Entropic()),
     "ftrl-hull": lambda device: FTRL(experts(device), 0.1, Entropic()),
     "ftrl-contractions": lambda device: FTRL(PositiveContractions(), 0.1),
+    "omd-binary": lambda device: OMD(PositiveContractions(), 0.1, BinaryEntropic()),
+    "coin-betting": lambda device: CoinBetting(SpectralBall()),
+    "frank-wolfe": lambda device: FrankWolfe(SpectralBall(), eta=0.1),
     "adagrad-box": lambda device: AdaGrad(Box()),
     "adagrad-hull": lambda device: AdaGrad(experts(device)),
     "compared": lambda device: Compared(OGD(Box()), [Identity()]),

@@ -14,9 +14,12 @@ from ..oracles import (
     OMD,
     AdaGrad,
     AdaHedge,
+    BinaryEntropic,
+    CoinBetting,
     DiscountedHedge,
     Entropic,
     FixedShare,
+    FrankWolfe,
     FullAdaGrad,
     Hedge,
     OptimisticHedge,
@@ -72,6 +75,8 @@ LEARNERS: MappingProxyType[str, Learner] = MappingProxyType(
         "full-adagrad": Learner(
             lambda S, eta, C: FullAdaGrad(S, eta), "AdaGrad with a full metric, cubic in the numbers learned", OPTIONAL
         ),
+        "coin-betting": Learner(lambda S, eta, C: CoinBetting(S), "coin betting, which has no rate"),
+        "frank-wolfe": Learner(lambda S, eta, C: FrankWolfe(S, eta), "Frank-Wolfe steps, no projection", NEEDED),
         "omd": Learner(lambda S, eta, C: OMD(S, eta), "mirror descent, Euclidean", NEEDED),
         "omd-entropic": Learner(lambda S, eta, C: OMD(S, eta, Entropic()), "mirror descent, entropic", NEEDED),
         "ftrl": Learner(lambda S, eta, C: FTRL(S, eta), "follow the regularized leader, Euclidean", NEEDED),
@@ -82,6 +87,9 @@ LEARNERS: MappingProxyType[str, Learner] = MappingProxyType(
             lambda S, eta, C: OptimisticOMD(S, eta), "mirror descent with the last gradient as a hint", NEEDED
         ),
         "solo-ftrl": Learner(lambda S, eta, C: SoloFTRL(S, eta), "scale-free regularized leader", OPTIONAL),
+        "omd-binary": Learner(
+            lambda S, eta, C: OMD(S, eta, BinaryEntropic()), "mirror descent, binary entropy: matrix weights", NEEDED
+        ),
     }
 )
 

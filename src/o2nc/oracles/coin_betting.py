@@ -32,22 +32,22 @@ class CoinBettingState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CoinBetting:
-    r"""Krichevsky-Trofimov betting: plays the projection $u_t$ of $w_t=u_1+\frac{M_{t-1}X_{t-1}}{C_{t-1}(A_{t-1}+C_{t-1})}$.
+    r"""Krichevsky-Trofimov betting: plays the projection $u_{t+1}$ of $w_{t+1}=u_1+M_tX_t/(C_t(A_t+C_t))$.
 
     $u_1$ is the identity, or the set's start if the identity is not there. With $C_t=\max(scale,\max_{s\le t}\|g_s\|)$
-    the gradient $g_t$ is cut to the length $C_{t-1}$, and loses its component along $v=w_t-u_t$ if $\langle
-    g_t,v\rangle<0$. With $\tilde g_t$ the rest, $X_t=-\sum_s\tilde g_s$, $A_t=\sum_s\|\tilde g_s\|$ and
-    $M_t=\varepsilon C_t-\sum_s\langle\tilde g_s,w_s-u_1\rangle$.
+    the gradient $g_t$ is cut to the length $C_{t-1}$, and loses its component along $v=w_t-u_t$ if
+    $\langle g_t,v\rangle<0$. With $\tilde g_t$ the rest, $X_t=-\sum_{s\le t}\tilde g_s$,
+    $A_t=\sum_{s\le t}\|\tilde g_s\|$ and $M_t=\varepsilon C_t-\sum_{s\le t}\langle\tilde g_s,w_s-u_1\rangle$.
 
     Regret against every u of the set (of every set, if it varies), with $a=A_T/C_T$, $r=\|u-u_1\|$, D the diameter:
     $C_T\bigl[\varepsilon(1-b)+r\sqrt{(1+a)\log(1+(1+a)r^2/(\varepsilon b)^2)}\,\bigr]+D\,(C_T-scale)$ with
     $b=(1+\pi a/2)^{-1/2}$. Against the identity r = 0: whatever the rounds, no more than $(\varepsilon+D)C_T$. The
-    proof is on the theory page.
+    proof is on the page "Learners: three proofs".
 
     Args:
         set: the operators to choose from.
         endowment: $\varepsilon$, what may be lost in units of the largest gradient.
-        scale: a norm that no gradient exceeds, if one is known. A larger gradient costs D times what is above.
+        scale: a norm that no gradient exceeds, or 0. What exceeds it costs D times the excess, and no more.
 
     Reference: Orabona and Pal (2016) for the bets, here with $A_t$ for the round t; Cutkosky (2020) for the set.
 
