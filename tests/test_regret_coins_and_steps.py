@@ -25,7 +25,14 @@ def test_coin_betting(name, seed, T, endowment, scale):
         assert_below(record, u, stated.coin_betting(record, u, arena.diameter, endowment, scale))
         sizes = record.state.A[:, 0]
         assert_below(record, u, stated.coin_betting(record, u, arena.diameter, endowment, scale, sizes))
-    assert_stated(oracle, arena, record)
+    longest = np.linalg.norm(record.g, axis=-1).max()
+    np.testing.assert_allclose(record.state.C.max(), max(longest, scale), rtol=1e-12)
+    if scale == 0 or scale >= longest:  # a promise that is broken has the bound with the excess, and no other
+        assert_stated(oracle, arena, record)
+    x = np.zeros((1, arena.d))
+    kept = CoinBetting(arena.set, endowment=endowment, scale=longest + 1e-9)
+    assert_stated(kept, arena, crowd(kept, name, seed, min(T, 9))[1])
+    assert kept.regret_bound(x, 1e9) == (math.inf if arena.identity is None else endowment * kept.scale)
 
 
 @pytest.mark.parametrize("name", FIXED)
@@ -63,6 +70,7 @@ def test_coin_betting_loses_its_endowment_and_no_more(arena):
     """Against the identity, where it starts: each coin is followed by its opposite, so that every bet is lost."""
     oracle = CoinBetting(arena.set, endowment=0.5, scale=1.0)
     record, _ = against(oracle, arena, [hold([1.0], 40)])
+    assert 0.9 < share_of_regret_bound(oracle, arena, record) <= 1
     terms = [term.item() for term in stated.coin_betting(record, arena.identity, arena.diameter, 0.5, 1.0)]
     assert terms[1:] == [0, 0]
     assert 0.99 < record.regret(arena.identity)[0] / terms[0] <= 1

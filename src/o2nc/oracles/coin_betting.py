@@ -14,7 +14,7 @@ from ..sets.base import Coordinates
 from ..vectors import Scalar, Vector, inner, leaf, zero_scalar, zeros_like
 from . import base
 
-ROUNDING = 1e3  # a point is outside the set if it is farther from it than this many roundings of its own norm
+ROUNDING = 100  # a point is outside the set if it is farther from it than this many roundings of its own norm
 
 
 class CoinBettingState(NamedTuple):
@@ -46,8 +46,9 @@ class CoinBetting:
 
     Args:
         set: the operators to choose from.
-        endowment: $\varepsilon$, what may be lost in units of the largest gradient.
-        scale: a norm that no gradient exceeds, or 0. What exceeds it costs D times the excess, and no more.
+        endowment: $\varepsilon$, what may be lost against the identity in units of the largest gradient.
+        scale: a norm that you promise no gradient exceeds, or 0. If one does, it costs D times the excess, and no more;
+            ``state.C`` is above ``scale`` then.
 
     Reference: Orabona and Pal (2016) for the bets, here with $A_t$ for the round t; Cutkosky (2020) for the set.
 
@@ -94,9 +95,16 @@ class CoinBetting:
         return CoinBettingState(u=S.project(w), w=w, start=state.start, X=X, A=A, C=C, M=M, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``, since $E[C_T^2]\le scale^2+E_T$."""
-        C = math.hypot(self.scale, self.set.gradient_factor(x) * math.sqrt(energy))
-        return self.endowment * C + self.set.diameter(x) * (C - self.scale) if self.set.holds_identity else math.inf
+        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy`` = E, which bounds $E[C_T^2]$.
+
+        $(\varepsilon+D)\sqrt E$ without a scale; with one $\varepsilon\,scale$, if the promise is kept: that is the
+        caller's word.
+        """
+        if not self.set.holds_identity:
+            return math.inf
+        if self.scale > 0:
+            return self.endowment * self.scale
+        return (self.endowment + self.set.diameter(x)) * self.set.gradient_factor(x) * math.sqrt(energy)
 
 
 def inward(S: OperatorSet, g: Coordinates, state: CoinBettingState) -> Coordinates:

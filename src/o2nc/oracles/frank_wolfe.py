@@ -24,7 +24,8 @@ class FrankWolfe:
 
     Regret against every u of a set that does not change, with D the diameter:
     $\|u-u_1\|^2/(2\eta)+2\,(D^2\eta\sum_t\|g_t\|)^{1/3}(\sum_t\|g_t\|^{3/2})^{2/3}$, which is at most
-    $2.49\,DGT^{3/4}$ for $\|g_t\|\le G$ and $\eta=\frac DG(\frac3{4T})^{3/4}$. The proof is on the page "Learners: three proofs".
+    $2.49\,DGT^{3/4}$ for $\|g_t\|\le G$ and $\eta=\frac DG(\frac3{4T})^{3/4}$. The proof is on the page
+    "Learners: three proofs".
 
     Args:
         set: the operators to choose from, the same in every round.
