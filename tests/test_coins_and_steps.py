@@ -12,6 +12,7 @@ import reference_coins_and_steps as literal
 from conftest import numpy_of
 from o2nc.losses import LinearLoss
 from o2nc.oracles import FTRL, OMD, BinaryEntropic, CoinBetting, FrankWolfe
+from o2nc.oracles.coin_betting import inward
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall
 
 COMMON = {"deadline": None, "derandomize": True, "database": None}
@@ -160,3 +161,42 @@ def test_silence_changes_nothing():
         before, state = state, oracle.learn(state, zero)
         np.testing.assert_allclose(state.u, before.u, rtol=0, atol=1e-15)
         assert np.all(state.u.sum() < before.start.sum())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_rounding_takes_out_of_a_set_is_inside(dtype):
+    """The projection of an inner point differs from it by rounding, and that is no direction out of the set."""
+    rng = np.random.default_rng(0)
+    A, g = (B + B.swapaxes(1, 2) for B in rng.normal(size=(2, 50, 8, 8)).astype(dtype))
+    S, w = SpectralBall(), 0.9 * A / np.linalg.norm(A, axis=(1, 2), keepdims=True)
+    oracle = CoinBetting(S)
+    state = oracle.init(np.zeros((50, 8), dtype))._replace(w=w, u=S.project(w))
+    assert np.all(np.any(state.w != state.u, axis=(1, 2)))
+    np.testing.assert_array_equal(inward(S, g, state), g)
+    out = state._replace(w=2 * w, u=S.project(2 * w))
+    changed = np.any(inward(S, g, out) != g, axis=(1, 2))
+    outside = np.linalg.norm(2 * w, ord=2, axis=(1, 2)) > 1
+    along = np.sum((out.w - out.u) * g, axis=(1, 2))
+    np.testing.assert_array_equal(changed, outside & (along < 0))
+    assert 0 < changed.sum() < outside.sum()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("operators", [Box(), PositiveContractions()], ids=["box", "matrices"])
+def test_mirror_descent_forgets_nothing_but_rounding(operators, dtype):
+    """Mirror descent reads its log-odds off the point: it may lose what is below rounding, and comes back from it."""
+    eps, m = float(np.finfo(dtype).eps), np.ones(1, dtype)
+    omd, ftrl = (learner(operators, eta=0.5, mirror=BinaryEntropic()) for learner in (OMD, FTRL))
+    far = math.floor(-math.log(eps) / 0.5) - 4
+    one, two = omd.init(m), ftrl.init(m)
+    for t in range(3 * far):
+        loss = LinearLoss(-m if t < far else m, m, 1.0)
+        one, two = omd.learn(one, loss), ftrl.learn(two, loss)
+        np.testing.assert_allclose(one.u, two.u, rtol=0, atol=20 * eps)
+        p = 1 / (1 + math.exp(0.5 * min(t + 1, 2 * far - t - 1)))
+        np.testing.assert_allclose(np.ravel(one.u)[0], p, rtol=100 * eps, atol=0)
+    for _ in range(2 * far):  # beyond rounding
+        one = omd.learn(one, LinearLoss(m, m, 1.0))
+    for _ in range(far + 4):
+        one = omd.learn(one, LinearLoss(-m, m, 1.0))
+    assert np.ravel(one.u)[0] < 0.9

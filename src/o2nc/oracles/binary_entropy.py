@@ -73,8 +73,10 @@ class BinaryEntropic:
 
 
 def sigmoid(y: Array) -> Array:
-    """1 / (1 + exp(-y)), where nothing overflows."""
-    return 0.5 + 0.5 * _xp.namespace(y).tanh(0.5 * y)
+    """1 / (1 + exp(-y)) in full precision, where nothing overflows."""
+    xp = _xp.namespace(y)
+    e = xp.exp(-xp.abs(y))
+    return xp.where(y >= 0, xp.ones_like(e), e) / (1 + e)
 
 
 def log_odds(p: Array) -> Array:
