@@ -1,7 +1,8 @@
 """Algorithms 1, 2 and 3 of the paper, transcribed in plain Python loops over lists, with the paper's letters.
 
 Nothing of the library is imported here. Everything that the library does must equal this. The practical rule of the
-front ends is in reference_practical.py, the rivals of Algorithm 2 are in reference_rivals.py.
+front ends is in reference_practical.py, the rivals of Algorithm 2 are in reference_rivals.py, and three learners are in
+reference_coins_and_steps.py.
 """
 
 import math
