@@ -13,6 +13,7 @@ from games import ARENAS, FIXED
 from o2nc.oracles import FTRL, OMD, BinaryEntropic, CoinBetting, FrankWolfe
 from test_regret_bounds import COMMON, POSITIVE, assert_below, assert_stated, crowd, rates, rounds, seeds
 from test_regret_reached import ONE, TWO, against, assert_reached, drive, hold, share_of_regret_bound
+from test_regret_toolbox import check_optimistic_omd, hints
 
 
 @pytest.mark.parametrize("name", ARENAS)
@@ -59,6 +60,14 @@ def test_the_binary_entropy(name, learner, seed, T, eta):
     for u in comparators:
         assert_below(record, u, stated.binary_entropic(record, u, eta, None if name in POSITIVE else arena.d))
     assert_stated(oracle, arena, record)
+
+
+@pytest.mark.parametrize("name", [*POSITIVE, "positive-contractions"])
+@settings(max_examples=6, **COMMON)
+@given(seed=seeds, T=rounds, eta=rates, hint=hints)
+def test_the_binary_entropy_with_hints(name, seed, T, eta, hint):
+    bound = lambda record, u, eta: stated.binary_entropic(record, u, eta, None if name in POSITIVE else 2)
+    check_optimistic_omd(name, hint, seed, T, eta, bound, mirror=BinaryEntropic())
 
 
 INTERVAL = games.box(-1.0, 1.0, d=1)

@@ -172,6 +172,7 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     ),
     "OptimisticOMD": (lambda S, T: OptimisticOMD(S, eta=T**-0.5), SETS, {"tuned": True}),
     "OptimisticOMD entropic": (lambda S, T: OptimisticOMD(S, T**-0.5, Entropic()), COORDINATES, {"tuned": True}),
+    "OptimisticOMD binary": (lambda S, T: OptimisticOMD(S, T**-0.5, BinaryEntropic()), FACTORS, {"tuned": True}),
     "FixedShare": (
         lambda S, T: FixedShare(S, gamma=2 * T**-0.5, alpha=1 / T),
         EXPERTS,

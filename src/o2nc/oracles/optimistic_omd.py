@@ -39,7 +39,8 @@ class OptimisticOMD:
 
     - Euclidean: $D_\varphi(u,p_1)/\eta+\frac\eta2\sum_t\|g_t-h_t\|^2$;
     - entropic on a `Hull`: $D_\varphi(u,p_1)/\eta+\frac\eta2\sum_t\|g_t-h_t\|_\infty^2$;
-    - entropic on a `Box`: $D_\varphi(u,p_1)/\eta+\frac\eta2high\sum_t\|g_t-h_t\|^2$.
+    - entropic on a `Box`: $D_\varphi(u,p_1)/\eta+\frac\eta2high\sum_t\|g_t-h_t\|^2$;
+    - binary entropy on a `Box` or on matrices: $D_\varphi(u,p_1)/\eta+\frac\eta8\sum_t\|g_t-h_t\|^2$.
 
     Proof: the two projections give $\eta\langle g_t,p_{t+1}-u\rangle\le D_\varphi(u,p_t)-D_\varphi(u,p_{t+1})
     -D_\varphi(p_{t+1},p_t)$ and $\eta\langle h_t,u_t-p_{t+1}\rangle\le D_\varphi(p_{t+1},p_t)-D_\varphi(p_{t+1},u_t)$.
@@ -48,7 +49,7 @@ class OptimisticOMD:
     Args:
         set: the operators to choose from.
         eta: the rate.
-        mirror: `Euclidean` (the default) or `Entropic`.
+        mirror: `Euclidean` (the default), `Entropic` or `BinaryEntropic`.
         hint: a function from the gradient and the hint of the round before, both 0 before round 1, and t to the hint
             for round t; `o2nc.oracles.hints.last` if not given, the gradient of the round before.
 
@@ -75,9 +76,10 @@ class OptimisticOMD:
         check_hint("OptimisticOMD", self.hint)
 
     def init(self, x: Vector) -> OptimisticOMDState:
-        """The set's starting point, and a step along the first hint."""
-        p, t = base.start("OptimisticOMD", self.set, x), _xp.first_round(leaf(x))
-        self.mirror.check(first_set(self.set, x))
+        """The set's starting point, or the map's own, and a step along the first hint."""
+        p, S, t = base.start("OptimisticOMD", self.set, x), first_set(self.set, x), _xp.first_round(leaf(x))
+        self.mirror.check(S)
+        p = self.mirror.start(S, p)
         return self._hinted(p, first_hint("OptimisticOMD", self.hint, zeros_like(p), t), t)
 
     def play(self, state: OptimisticOMDState, m: Vector) -> Operator:
@@ -86,8 +88,8 @@ class OptimisticOMD:
 
     def learn(self, state: OptimisticOMDState, loss: Loss) -> OptimisticOMDState:
         """One step along the gradient, and one along the next hint."""
-        g = base.gradient(self.set, state, loss)
-        p = self.mirror.project(self.set.at(state.t), self.mirror.dual(state.p) - self.eta * g)
+        S, g = self.set.at(state.t), base.gradient(self.set, state, loss)
+        p = self.mirror.project(S, self.mirror.dual(S, state.p) - self.eta * g)
         return self._hinted(p, self.hint(g, state.h, state.t + 1), state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
@@ -100,5 +102,6 @@ class OptimisticOMD:
         )
 
     def _hinted(self, p: Coordinates, h: Coordinates, t: Array) -> OptimisticOMDState:
-        u = self.mirror.project(self.set.at(t), self.mirror.dual(p) - self.eta * h)
+        S = self.set.at(t)
+        u = self.mirror.project(S, self.mirror.dual(S, p) - self.eta * h)
         return OptimisticOMDState(u=u, p=p, h=h, t=t)
