@@ -76,7 +76,7 @@ class FixedShare(OverExperts):
 
     def observe(self, state: FixedShareState, losses: Array) -> FixedShareState:
         """One step of Hedge, then the share."""
-        y = Entropic().dual(state.w) - self.gamma * losses
+        y = Entropic().dual(self.hull(state), state.w) - self.gamma * losses
         w = (1 - self.alpha) * _xp.softmax(y) + self.alpha * self.tilted(0 * y)
         return FixedShareState(w=w, t=state.t + 1)
 
