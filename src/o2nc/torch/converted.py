@@ -27,6 +27,8 @@ class Converted(TwoPoints):
     the parameters and at least in float32. A parameter that is narrower is the rounding of a point that is kept
     with the state and moves in its place.
 
+    Parameters may lie in parts on several processes (``DTensor``, FSDP2): the vector is all of them.
+
     A parameter without a gradient has the gradient 0. A step in which no parameter has one does nothing, and so
     does a first step with gradients and ``lr`` all 0, which only makes the state.
 

@@ -13,7 +13,7 @@ from .experts import Expert
 from .layout import Entry
 from .options import check_options, names
 from .report import Report, practical
-from .shards import laid_out, local, split_axes
+from .shards import is_shard, laid_out, local, split_axes
 from .sweep import Sweep
 
 SAME = ("experts", "weights")  # what a checkpoint cannot change
@@ -32,7 +32,8 @@ class Hedged(torch.optim.Optimizer):
     $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$. This is practical: it has no certificate.
 
     State is kept per parameter, in float64 for those in float64 and else in float32; for a parameter that is narrower,
-    a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step.
+    a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step. Parameters
+    may lie in parts on several processes (``DTensor``, FSDP2); so does their state, and all processes weigh alike.
 
     Args:
         params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,
@@ -217,4 +218,4 @@ def check_gradient(p: torch.Tensor) -> torch.Tensor | None:
         return torch.zeros_like(local(p)) if split_axes(p) and p.requires_grad else None
     if p.grad.layout != torch.strided:
         raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
-    return local(laid_out(p.grad, p)).contiguous()
+    return local(laid_out(p.grad, p)).contiguous() if is_shard(p) else p.grad.contiguous()
