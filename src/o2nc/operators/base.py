@@ -79,3 +79,14 @@ def check_below_one(name: str, norm: Array, v: Array) -> None:
     worst = float(xp.max(norm))
     if not worst <= 1 + 100 * _xp.machine_eps(v):
         raise ValueError(f"`{name}` must have operator norm at most 1; got {worst:g}.")
+
+
+def check_contraction(name: str, A: Any, rule: str) -> None:
+    """Raise unless ``A`` is a finite square matrix of operator norm at most 1, or a batch of them."""
+    check_matrix(name, A, rule)
+    if A.shape[-1] != A.shape[-2]:
+        raise ValueError(f"`{name}` must be square, of shape {rule}; got shape {tuple(A.shape)}.")
+    if not _xp.is_traced(A):
+        if not _xp.all_finite(A):
+            raise ValueError(f"`{name}` must be finite; got {A}.")
+        check_below_one(name, _xp.namespace(A).linalg.matrix_norm(A, ord=2), A)

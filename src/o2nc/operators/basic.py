@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .. import _xp
 from .._xp import Array
 from ..vectors import Blocks, Vector, apply, check_vector
-from .base import check_below_one, check_matrix, trusted
+from .base import check_below_one, check_contraction, check_matrix, trusted
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,7 @@ class Dense:
     matrix: Array
 
     def __post_init__(self) -> None:
-        A = self.matrix
-        check_matrix("Dense(matrix=...)", A, "(..., d, d)")
-        if A.shape[-1] != A.shape[-2]:
-            raise ValueError(f"`Dense(matrix=...)` must be square, of shape (..., d, d); got shape {tuple(A.shape)}.")
-        if not _xp.is_traced(A):
-            if not _xp.all_finite(A):
-                raise ValueError(f"`Dense(matrix=...)` must be finite; got {A}.")
-            check_below_one("Dense(matrix=...)", _xp.namespace(A).linalg.matrix_norm(A, ord=2), A)
+        check_contraction("Dense(matrix=...)", self.matrix, "(..., d, d)")
 
     def __matmul__(self, v: Array) -> Array:
         return _xp.matvec(_xp.like(self.matrix, v), v)

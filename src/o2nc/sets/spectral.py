@@ -11,7 +11,7 @@ from ..vectors import Blocks, Vector
 from .base import Static
 
 
-class _Spectral(Static):
+class Spectral(Static):
     """Symmetric U with every eigenvalue in [low, 1], in the coordinates of the matrix itself."""
 
     low: ClassVar[float]
@@ -64,7 +64,7 @@ class _Spectral(Static):
 
 
 @dataclass(frozen=True)
-class SpectralBall(_Spectral):
+class SpectralBall(Spectral):
     r"""$\{U=U^\top : \|U\|_{op}\le 1\}$, the largest set that the paper allows.
 
     Reference: the set-up of Algorithm 1.
@@ -79,7 +79,7 @@ class SpectralBall(_Spectral):
 
 
 @dataclass(frozen=True)
-class PositiveContractions(_Spectral):
+class PositiveContractions(Spectral):
     r"""$\{U=U^\top : 0\preceq U\preceq I\}$.
 
     Reference: the set-up of Algorithm 1; the experts of the numerical section lie in it.
