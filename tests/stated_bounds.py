@@ -125,3 +125,13 @@ def solo_published(record, u, D, eta):
     root, peak = np.sqrt(squares(record)), np.sqrt(np.max(np.sum(record.g**2, axis=-1), axis=0))
     way = np.minimum(eta * math.sqrt(len(record.g) - 1), D)
     return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta) * root, 2.75 * eta * root, 3.5 * way * peak]
+
+
+def product(*parts):
+    """The terms of the bounds of the parts, each on the record of its own block."""
+    return [term for terms in parts for term in terms]
+
+
+def over_oracles(outer, inner):
+    """The terms of the outer learner's bound against one oracle, and those of that oracle."""
+    return [*outer, *inner]

@@ -65,6 +65,8 @@ from o2nc.oracles import (
     Hedge,
     OptimisticHedge,
     OptimisticOMD,
+    OverOracles,
+    Product,
     ShortMemoryHedge,
     SoloFTRL,
     Squint,
@@ -201,6 +203,8 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "SoloFTRL": (lambda S, T: SoloFTRL(S), BASIC, {"comparator": Identity()}),  # no bound on a set that varies
     "Compared": (lambda S, T: Compared(OGD(S), [Identity()]), ["Box"], {}),
     "Adaptive": (lambda S, T: Adaptive([directions.Momentum(), directions.RMS(), directions.Sign()]), ["Box"], {}),
+    "Product": (lambda S, T: Product([OGD(S), Constant()], [(2,), (1,)]), ["Box", "SpectralBall"], {}),
+    "OverOracles": (lambda S, T: OverOracles([Constant(), OGD(S)]), ["Box", "Fantope"], {}),
 }
 QUICK = [("Hedge", "Hull"), ("OGD", "Box")]  # whose regret is measured on JAX as well
 MATRIX = [(oracle, kind) for oracle, (_, kinds, _) in ORACLES.items() for kind in kinds]
