@@ -1,4 +1,4 @@
-"""Circuits of oracles: what they lose is the stated combination of what their parts lose, measured and in the bounds."""
+"""Circuits of oracles: they lose the stated combination of what their parts lose, as measured and in the bounds."""
 
 import math
 from typing import NamedTuple

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from .. import _xp
 from .._xp import Array
 from ..vectors import Vector
-from .spectral import Spectral
+from .matrices import Matrices
 
 
 @dataclass(frozen=True)
-class Fantope(Spectral):
+class Fantope(Matrices):
     r"""$\{U=U^\top : 0\preceq U\preceq I,\ \mathrm{tr}\,U\le k\}$, the convex hull of the projectors of rank at most k.
 
     For vectors of dimension d > k. It does not hold the identity, so that no learner over it can state a bound.
@@ -31,7 +31,6 @@ class Fantope(Spectral):
     """
 
     k: int
-    low = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
@@ -52,12 +51,13 @@ class Fantope(Spectral):
         return _xp.spectral_map(self._capped, u)
 
     def minimize(self, g: Array) -> Array:
-        """1 on the eigenvectors of the k smallest eigenvalues of g, where these are negative."""
+        """1 on the eigenvectors of the k smallest eigenvalues of g, where these are negative by more than rounding."""
 
         def best(w: Array) -> Array:
-            xp = _xp.namespace(w)  # eigenvalues ascend
-            first = xp.arange(w.shape[-1], device=_xp.device(w)) < self.k
-            return _xp.indicator(xp.logical_and(first, w < 0), w)
+            xp, d = _xp.namespace(w), w.shape[-1]
+            first = xp.arange(d, device=_xp.device(w)) < self.k  # eigenvalues ascend
+            negative = w < -d * _xp.machine_eps(w) * _xp.largest(xp.abs(w))
+            return _xp.indicator(xp.logical_and(first, negative), w)
 
         return _xp.spectral_map(best, g)
 
