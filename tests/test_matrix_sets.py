@@ -43,6 +43,15 @@ class Factor(NamedTuple):
             return np.sum(np.maximum(values, 0)[..., : self.trace], axis=-1)
         return np.sum(np.maximum(values, self.low * values), axis=-1)
 
+    def diameter(self):
+        return math.sqrt(min(2 * self.trace, self.n)) if self.trace < self.n else (1 - self.low) * math.sqrt(self.n)
+
+    def gradient(self, s, m):
+        """That of -<s, U m> in the factor."""
+        S, M = (v.reshape(-1, Q, P).swapaxes(1, 2) for v in (s, m))
+        outer = {"left": S @ M.swapaxes(1, 2), "right": M.swapaxes(1, 2) @ S, "all": s[:, :, None] * m[:, None, :]}
+        return -0.5 * (outer[self.side] + outer[self.side].swapaxes(1, 2))
+
     def dense(self, A):
         """The matrix of the operator on vec(X)."""
         return {"left": np.kron(np.eye(Q), A), "right": np.kron(A.T, np.eye(P)), "all": A}[self.side]
@@ -256,6 +265,31 @@ def test_start_and_identity(xp, name):
     eyes = [np.eye(f.n)[None] for f in SETS[name][1]]
     eyes = eyes[0] if len(eyes) == 1 else np.concatenate([A.reshape(1, -1) for A in eyes], axis=-1)
     np.testing.assert_allclose(numpy_of(S.start(xp.array(V[0]))), S.project(eyes)[0], rtol=0, atol=1e-15)  # the nearest
+
+
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=4, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_the_regret_of_gradient_descent_over_a_set(name, seed, T):
+    """Against the best point in hindsight, by adversaries that know what is played; gradients and best from NumPy."""
+    (S, factors), runs, rng = SETS[name], 32, np.random.default_rng(seed)
+    oracle, share = OGD(S), 1 / len(factors)
+    kind, own = rng.integers(4, size=(runs, 1)), rng.normal(size=(runs, D))
+    state, loss, E, G = oracle.init(own), np.zeros(runs), np.zeros(runs), [0.0] * len(factors)
+    for t in range(T):
+        m, noise = np.where(kind % 2, own, rng.normal(size=(runs, D))), rng.normal(size=(runs, D))
+        played = oracle.play(state, m) @ m
+        s = np.choose(kind, [noise, (-1.0) ** t * own, -played + 0.1 * noise, np.where(t % 9 < 5, own, -own)])
+        g = [share * factor.gradient(s, m) for factor in factors]
+        loss, E, G = (
+            loss - np.sum(s * played, axis=-1),
+            E + sum(dot(a, a) for a in g),
+            [a + b for a, b in zip(G, g, strict=True)],
+        )
+        state = oracle.learn(state, LinearLoss(s, m, 1.0))
+    best = -sum(factor.support(-total) for factor, total in zip(factors, G, strict=True))
+    bound = math.hypot(*(factor.diameter() for factor in factors)) * np.sqrt(2 * E)
+    assert np.all(loss - best <= bound + 1e-9)
 
 
 @pytest.mark.parametrize("name", ["left", "right-positive", "two-sided"])

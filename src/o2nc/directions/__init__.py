@@ -9,6 +9,7 @@ from .base import Direction, shortened, with_length
 from .memoryless import Function, Mask, Momentum, NoState, Sign
 from .muon import Polar
 from .rms import RMS, RMSState
+from .shampoo import Shampoo, ShampooState
 
 __all__ = [
     "RMS",
@@ -19,6 +20,8 @@ __all__ = [
     "NoState",
     "Polar",
     "RMSState",
+    "Shampoo",
+    "ShampooState",
     "Sign",
     "shortened",
     "with_length",
