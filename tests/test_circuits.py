@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stated_bounds as stated
-from conftest import numpy_of
+from conftest import BACKENDS, numpy_of
 from o2nc import Blocks, Smooth, minimize
 from o2nc.directions import RMS, Momentum
 from o2nc.losses import DescentLoss, LinearLoss
@@ -291,6 +291,19 @@ def test_circuits_of_circuits():
         OverOracles([Product([OGD(SpectralBall()), Constant()], [(2,), (1,)]), OGD(Fantope(1)), Constant()]),
     ):
         check_oracle(oracle, np.zeros(3), rounds=16)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+@pytest.mark.parametrize("circuit", ["product", "over oracles"])
+def test_the_contract_on_blocks(library, circuit):
+    lib, shapes = next(backend for backend in BACKENDS if backend.name == library), [(2, 2), (1,)]
+    x = lib.array(np.zeros(5))
+    if circuit == "product":
+        oracle = Product([OGD(LeftFactors((2, 2))), OGD(Box())], shapes)
+    else:
+        oracle = OverOracles([Constant(), OGD(Box()), OGD(BlockBox(shapes=shapes))], Hedge)
+    check_oracle(oracle, x, shapes=shapes, regret=False)
+    check_oracle(oracle, split(x, shapes), rounds=4, regret=library == "numpy")
 
 
 def test_a_fantope_beside_the_identity_finds_the_projector_and_has_an_a_priori_certificate():
