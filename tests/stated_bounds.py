@@ -148,3 +148,13 @@ def binary_entropic(record, u, eta, d=None):
     p, q = (np.clip(np.linalg.eigvalsh(v.reshape(-1, d, d)) if d else v, 0, 1) for v in (u, record.u[0]))
     terms = [np.where(a > 0, a * np.log(np.where(a > 0, a, 1) / b), 0.0) for a, b in ((p, q), (1 - p, 1 - q))]
     return [np.sum(terms[0] + terms[1], axis=-1) / eta, eta / 8 * squares(record)]
+
+
+def product(*parts):
+    """The terms of the bounds of the parts, each on the record of its own block."""
+    return [term for terms in parts for term in terms]
+
+
+def over_oracles(outer, inner):
+    """The terms of the outer learner's bound against one oracle, and those of that oracle."""
+    return [*outer, *inner]

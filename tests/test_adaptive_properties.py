@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from o2nc import Smooth, SmoothConversion, minimize
-from o2nc.directions import RMS, Function, Mask, Momentum, Polar, Sign
+from o2nc.directions import RMS, Function, Mask, Momentum, Polar, Shampoo, Sign
 from o2nc.losses import DescentLoss, LinearLoss
 from o2nc.operators import act
 from o2nc.oracles import (
@@ -31,6 +31,7 @@ DIRECTIONS = {
     "mask": Mask(np.asarray([1.0, 0.0, 1.0, 0.5, 0.0, 1.0])),
     "polar": Polar(shapes=[(2, 2), (2,)]),
     "newton-schulz": Polar(shapes=[(3, 2)], steps=5),
+    "shampoo": Shampoo(shapes=[(2, 2), (2,)]),
     "long": Function(lambda m: 1e3 * m[..., ::-1] + 1.0),  # longer than m, and not 0 where m is
 }
 LEARNERS = {

@@ -24,9 +24,9 @@ PUBLIC = {
     if not inspect.ismodule(getattr(module, name))
 } | {
     f"{module.__name__}.{name}": thing
-    for module in (losses, operators)  # without __all__: the classes made there
+    for module in (losses, operators)  # the classes made there
     for name, thing in vars(module).items()
-    if inspect.isclass(thing) and thing.__module__ == module.__name__
+    if inspect.isclass(thing) and thing.__module__.startswith(module.__name__)
 }
 STATES = {name for name in PUBLIC if name.endswith("State")}  # explained by the comments of their fields
 

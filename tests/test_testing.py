@@ -37,7 +37,18 @@ from o2nc.conversions import (
     SegmentConversion,
     ShiftingConversion,
 )
-from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector, Toward
+from o2nc.operators import (
+    Blockwise,
+    Dense,
+    Diagonal,
+    Identity,
+    LeftFactor,
+    Mixture,
+    Projector,
+    RightFactor,
+    Scalars,
+    Toward,
+)
 from o2nc.oracles import (
     FTRL,
     OGD,
@@ -57,12 +68,25 @@ from o2nc.oracles import (
     Hedge,
     OptimisticHedge,
     OptimisticOMD,
+    OverOracles,
+    Product,
     ShortMemoryHedge,
     SoloFTRL,
     Squint,
     full_adagrad,
 )
-from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall, Varying
+from o2nc.sets import (
+    BlockBox,
+    Box,
+    Fantope,
+    Hull,
+    LeftFactors,
+    PositiveContractions,
+    RightFactors,
+    SpectralBall,
+    TwoSided,
+    Varying,
+)
 from o2nc.states import pack, unpack
 from o2nc.testing import check_conversion, check_operator, check_oracle
 from o2nc.vectors import apply, inner
@@ -98,6 +122,9 @@ OPERATORS = {
     "Dense": lambda lib: Dense(lib.array(SWAP)),
     "Mixture": lambda lib: Mixture(lib.array([0.25, 0.75]), (Identity(), Dense(lib.array(SWAP)))),
     "Blockwise": lambda lib: Blockwise((Identity(), Diagonal(lib.array([0.5]))), shapes=SHAPES),
+    "Scalars": lambda lib: Scalars(lib.array([0.5, -1.0]), shapes=SHAPES),
+    "LeftFactor": lambda lib: Blockwise((LeftFactor(lib.array(SWAP)),), shapes=[(3, 1)]),
+    "RightFactor": lambda lib: Blockwise((RightFactor(lib.array(SWAP)),), shapes=[(1, 3)]),
     "Toward": lambda lib: Toward(lib.array([1.0, 2.0, 3.0]), lib.array([0.5, -2.0, 1.0])),
 }
 ON_BLOCKS = {
@@ -115,7 +142,7 @@ def test_operators(lib, name):
         check_operator(U, lib.array(np.zeros((2, D))))
 
 
-@pytest.mark.parametrize("name", ["Identity", "Diagonal", "mask", "Mixture", "Blockwise"])
+@pytest.mark.parametrize("name", ["Identity", "Diagonal", "mask", "Mixture", "Blockwise", "Scalars"])
 def test_operators_on_blocks(lib, name):
     flat = OPERATORS[name](lib)
     if name == "Mixture":
@@ -136,7 +163,13 @@ SETS = {
     "SpectralBall": lambda lib: SpectralBall(),
     "PositiveContractions": lambda lib: PositiveContractions(),
     "Varying": varying,
+    "BlockBox": lambda lib: BlockBox(shapes=SHAPES),
+    "Fantope": lambda lib: Fantope(2),
+    "LeftFactors": lambda lib: LeftFactors((3, 1)),
+    "RightFactors": lambda lib: RightFactors((1, 3), PositiveContractions()),
+    "TwoSided": lambda lib: TwoSided((3, 1)),
 }
+BASIC = ("Hull", "Box", "SpectralBall", "PositiveContractions", "Varying")
 EXPERTS = ("Hull", "Varying")
 COORDINATES = ("Hull", "Box", "Varying")
 FACTORS = ("Box", "PositiveContractions")
@@ -153,9 +186,9 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "Squint": (lambda S, T: Squint(S, scale=2.0), EXPERTS, {}),  # losses in [-1, 1]
     "OGD": (lambda S, T: OGD(S), SETS, {}),
     "OGD constant": (lambda S, T: OGD(S, eta=2 * T**-0.5), ["Box"], {"tuned": True}),
-    "OMD": (lambda S, T: OMD(S, eta=2 * T**-0.5), SETS, {"tuned": True}),
+    "OMD": (lambda S, T: OMD(S, eta=2 * T**-0.5), BASIC, {"tuned": True}),
     "OMD entropic": (lambda S, T: OMD(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
-    "FTRL": (lambda S, T: FTRL(S, eta=2 * T**-0.5), SETS, {"tuned": True}),
+    "FTRL": (lambda S, T: FTRL(S, eta=2 * T**-0.5), BASIC, {"tuned": True}),
     "FTRL entropic": (lambda S, T: FTRL(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
     "OMD binary": (lambda S, T: OMD(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
     "FTRL binary": (lambda S, T: FTRL(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
@@ -163,14 +196,14 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "CoinBetting scale": (lambda S, T: CoinBetting(S, scale=2.0), ["Hull", "SpectralBall"], {}),
     "FrankWolfe": (lambda S, T: FrankWolfe(S, eta=T**-0.75, T=T), UNCHANGING, {"tuned": True}),
     "AdaGrad": (lambda S, T: AdaGrad(S), COORDINATES, {}),
-    "FullAdaGrad": (lambda S, T: FullAdaGrad(S), SETS, {}),
+    "FullAdaGrad": (lambda S, T: FullAdaGrad(S), BASIC, {}),
     "OptimisticHedge": (lambda S, T: OptimisticHedge(S), EXPERTS, {}),
     "OptimisticHedge mean": (
         lambda S, T: OptimisticHedge(S, (0.5, 0.3, 0.2), lambda losses, h, t: 0.9 * h + 0.1 * losses),
         ["Hull"],
         {"comparator": Identity()},  # other hints than the last losses have no a-priori bound
     ),
-    "OptimisticOMD": (lambda S, T: OptimisticOMD(S, eta=T**-0.5), SETS, {"tuned": True}),
+    "OptimisticOMD": (lambda S, T: OptimisticOMD(S, eta=T**-0.5), BASIC, {"tuned": True}),
     "OptimisticOMD entropic": (lambda S, T: OptimisticOMD(S, T**-0.5, Entropic()), COORDINATES, {"tuned": True}),
     "OptimisticOMD binary": (lambda S, T: OptimisticOMD(S, T**-0.5, BinaryEntropic()), FACTORS, {"tuned": True}),
     "FixedShare": (
@@ -178,9 +211,11 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
         EXPERTS,
         {"tuned": True, "comparator": Identity()},  # its bound counts rounds, so `regret_bound` is infinite
     ),
-    "SoloFTRL": (lambda S, T: SoloFTRL(S), SETS, {"comparator": Identity()}),  # no bound on a set that varies
+    "SoloFTRL": (lambda S, T: SoloFTRL(S), BASIC, {"comparator": Identity()}),  # no bound on a set that varies
     "Compared": (lambda S, T: Compared(OGD(S), [Identity()]), ["Box"], {}),
     "Adaptive": (lambda S, T: Adaptive([directions.Momentum(), directions.RMS(), directions.Sign()]), ["Box"], {}),
+    "Product": (lambda S, T: Product([OGD(S), Constant()], [(2,), (1,)]), ["Box", "SpectralBall"], {}),
+    "OverOracles": (lambda S, T: OverOracles([Constant(), OGD(S)]), ["Box", "Fantope"], {}),
 }
 QUICK = [("Hedge", "Hull"), ("OGD", "Box")]  # whose regret is measured on JAX as well
 MATRIX = [(oracle, kind) for oracle, (_, kinds, _) in ORACLES.items() for kind in kinds]

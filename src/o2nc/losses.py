@@ -1,5 +1,6 @@
 """What an oracle is shown after it has played: a convex function of the operator, through the vector v = U m."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from .vectors import Scalar, Vector, inner
@@ -34,6 +35,10 @@ class Loss(Protocol):
         """The gradient in v at v = U m; in U it is the outer product of this with m."""
         ...
 
+    def restricted(self, part: Callable[[Vector], Vector]) -> "Loss":
+        """The loss of some of the coordinates, which ``part`` takes of a vector; over disjoint parts they add up."""
+        ...
+
 
 class LinearLoss(NamedTuple):
     r"""$L_t(U)=-c\,\langle s_t,Um_t\rangle$, with $c=1/G$ in Algorithm 1 and $c=1$ in Algorithm 2.
@@ -57,6 +62,10 @@ class LinearLoss(NamedTuple):
     def gradient(self, v: Vector) -> Vector:
         """-c s, whatever v."""
         return -self.scale * self.s
+
+    def restricted(self, part: Callable[[Vector], Vector]) -> "LinearLoss":
+        """The same with the parts of s and m."""
+        return self._replace(s=part(self.s), m=part(self.m))
 
 
 class DescentLoss(NamedTuple):
@@ -86,3 +95,7 @@ class DescentLoss(NamedTuple):
     def gradient(self, v: Vector) -> Vector:
         """c (-s + 2 q v)."""
         return (self.scale * 2 * self.curvature) * v - self.scale * self.s
+
+    def restricted(self, part: Callable[[Vector], Vector]) -> "DescentLoss":
+        """The same with the parts of s and m."""
+        return self._replace(s=part(self.s), m=part(self.m))

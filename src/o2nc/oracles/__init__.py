@@ -19,6 +19,8 @@ from .ogd import OGD
 from .omd import OMD
 from .optimistic_hedge import OptimisticHedge
 from .optimistic_omd import OptimisticOMD
+from .over_oracles import OverOracles
+from .product import Product
 from .short_memory import ShortMemoryHedge
 from .solo_ftrl import SoloFTRL
 from .squint import Squint
@@ -44,6 +46,8 @@ __all__ = [
     "OptimisticHedge",
     "OptimisticOMD",
     "Oracle",
+    "OverOracles",
+    "Product",
     "ShortMemoryHedge",
     "SoloFTRL",
     "Squint",

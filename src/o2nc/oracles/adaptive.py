@@ -1,6 +1,5 @@
 """Hedging between the directions of other optimizers."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,11 +8,10 @@ from .. import _xp
 from .._xp import Array
 from ..directions import Direction, Momentum, shortened
 from ..losses import Loss
-from ..operators import Identity, Mixture, Operator, Toward, trusted
-from ..sets import Hull
+from ..operators import Mixture, Operator, Toward, trusted
 from ..vectors import Vector
 from .adahedge import AdaHedge
-from .experts import OverExperts
+from .experts import OverExperts, made_for, slot_bound
 
 
 class AdaptiveState(NamedTuple):
@@ -58,10 +56,7 @@ class Adaptive:
             if not isinstance(expert, Direction):
                 raise TypeError(f"`Adaptive(experts=...)` must have init, direction and learn; got {expert!r}.")
         object.__setattr__(self, "experts", experts)
-        slots = self.learner(Hull((Identity(),) * len(experts)))
-        if not isinstance(slots, OverExperts):
-            raise TypeError(f"`Adaptive(learner=...)` must make a learner over experts; got {slots!r}.")
-        object.__setattr__(self, "_learner", slots)
+        object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))
 
     def init(self, x: Vector) -> AdaptiveState:
         """The states of the learner and of the experts."""
@@ -84,10 +79,7 @@ class Adaptive:
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """That of the learner against any of its experts, if `Momentum` is one of them."""
-        if not any(isinstance(expert, Momentum) for expert in self.experts) or not hasattr(self._slots, "regret_bound"):
-            return math.inf
-        operators = [Identity() if isinstance(expert, Momentum) else Toward(x, x) for expert in self.experts]
-        return self.learner(Hull(tuple(operators))).regret_bound(x, energy)  # type: ignore[attr-defined]
+        return slot_bound(self.learner, [isinstance(expert, Momentum) for expert in self.experts], x, energy)
 
     @property
     def _slots(self) -> Any:

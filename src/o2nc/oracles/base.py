@@ -1,5 +1,7 @@
 """The contract of an online learner, and what learners over a set share."""
 
+import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
@@ -85,6 +87,21 @@ def check_is_oracle(name: str, oracle: Any) -> None:
     """Raise unless ``oracle`` is one."""
     if isinstance(oracle, type) or not isinstance(oracle, Oracle):
         raise TypeError(f"`{name}` must be an oracle, with init, play and learn; got {oracle!r}.")
+
+
+def check_oracles(name: str, oracles: Any) -> tuple[Oracle, ...]:
+    """The oracles as a tuple; raise unless there is one or more, and all are oracles."""
+    if not isinstance(oracles, Iterable) or not (found := tuple(oracles)):
+        raise ValueError(f"`{name}` must be one oracle or more; got {oracles!r}.")
+    for oracle in found:
+        check_is_oracle(name, oracle)
+    return found
+
+
+def stated_bound(oracle: Oracle, x: Vector, energy: float) -> float:
+    """The bound on its regret against the identity that an oracle states; inf if it states none."""
+    stated = getattr(oracle, "regret_bound", None)
+    return math.inf if stated is None else stated(x, energy)
 
 
 def check_set(learner: str, operators: Any, *needs: str) -> None:

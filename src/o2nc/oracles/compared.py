@@ -1,6 +1,5 @@
 """Regret against other comparators than the identity, on request."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from .._xp import Array
 from ..losses import Loss
 from ..operators import Operator, act, check_acts, check_is_operator
 from ..vectors import Vector, check_vector, leaf, zero_scalar
-from .base import Oracle, State, check_is_oracle
+from .base import Oracle, State, check_is_oracle, stated_bound
 
 Comparator = Operator | Callable[[Array], Operator]
 
@@ -88,8 +87,7 @@ class Compared:
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """That of the oracle inside; inf if it states none."""
-        stated = getattr(self.oracle, "regret_bound", None)
-        return math.inf if stated is None else stated(x, energy)
+        return stated_bound(self.oracle, x, energy)
 
 
 def _row(value: Array, like: Array) -> Array:

@@ -1,7 +1,7 @@
 """What learners over finitely many experts share: the hull, the prior, and playing a mixture."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +9,11 @@ from .. import _xp
 from .._xp import Array
 from ..constants import brief, check_numbers
 from ..losses import Loss
-from ..operators import Operator, check_operators
+from ..operators import Identity, Operator, Toward, check_operators
 from ..sets import Hull, Varying
 from ..sets.base import first_set
 from ..vectors import Vector, check_vector
+from .base import stated_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,3 +101,17 @@ class OverExperts:
         K = len(hull.operators)
         if prior is not None and len(prior) != K:
             raise ValueError(f"`{name}(prior=...)` must have one weight an expert, {K}; got {brief(prior)}.")
+
+
+def made_for(owner: str, learner: Callable[[Any], Any], K: int) -> OverExperts:
+    """The learner of ``owner`` over K experts that play for themselves: it is only shown their losses."""
+    made = learner(Hull((Identity(),) * K))
+    if not isinstance(made, OverExperts):
+        raise TypeError(f"`{owner}(learner=...)` must make a learner over experts; got {made!r}.")
+    return made
+
+
+def slot_bound(learner: Callable[[Any], Any], chosen: Sequence[bool], x: Vector, energy: float) -> float:
+    """The bound of such a learner on its regret against the experts that are ``chosen``; inf if it states none."""
+    made = learner(Hull(tuple(Identity() if one else Toward(x, x) for one in chosen)))
+    return stated_bound(made, x, energy)

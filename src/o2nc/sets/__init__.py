@@ -1,9 +1,25 @@
 """Convex sets of operators: what an oracle chooses from."""
 
 from .base import OperatorSet
+from .block_box import BlockBox
 from .box import Box
+from .fantope import Fantope
 from .hull import Hull
+from .kronecker import LeftFactors, RightFactors
 from .spectral import PositiveContractions, SpectralBall
+from .two_sided import TwoSided
 from .varying import Varying
 
-__all__ = ["Box", "Hull", "OperatorSet", "PositiveContractions", "SpectralBall", "Varying"]
+__all__ = [
+    "BlockBox",
+    "Box",
+    "Fantope",
+    "Hull",
+    "LeftFactors",
+    "OperatorSet",
+    "PositiveContractions",
+    "RightFactors",
+    "SpectralBall",
+    "TwoSided",
+    "Varying",
+]

@@ -33,14 +33,16 @@ class Box(Static):
     axes = 1
 
     def __post_init__(self) -> None:
+        kind = type(self).__name__
         for name in ("low", "high"):
             value = getattr(self, name)
             if isinstance(value, bool) or not (isinstance(value, (int, float)) and -1 <= value <= 1):
                 raise ValueError(
-                    f"`Box({name}=...)` must be a number in [-1, 1], so that operators are contractions; got {value!r}."
+                    f"`{kind}({name}=...)` must be a number in [-1, 1], so that operators are contractions; "
+                    f"got {value!r}."
                 )
         if self.low > self.high:
-            raise ValueError(f"`Box(low=...)` must not exceed `high`; got {self.low} > {self.high}.")
+            raise ValueError(f"`{kind}(low=...)` must not exceed `high`; got {self.low} > {self.high}.")
 
     def start(self, x: Vector) -> Vector:
         """The point nearest to the identity."""

@@ -7,30 +7,14 @@ from typing import ClassVar
 
 from .. import _xp
 from .._xp import Array
-from ..operators import Dense, Operator, trusted
-from ..vectors import Blocks, Vector
-from .base import Static
+from ..vectors import Vector
+from .matrices import Matrices
 
 
-class _Spectral(Static):
+class _Spectral(Matrices):
     """Symmetric U with every eigenvalue in [low, 1], in the coordinates of the matrix itself."""
 
     low: ClassVar[float]
-    axes = 2
-
-    def start(self, x: Array) -> Array:
-        """The identity."""
-        if isinstance(x, Blocks):
-            raise TypeError(f"`{type(self).__name__}` acts on one array; got Blocks. Use `Box`, or one set a block.")
-        return _xp.zeros((*x.shape[:-1], x.shape[-1], x.shape[-1]), x) + _xp.eye(x.shape[-1], x)
-
-    def operator(self, u: Array) -> Operator:
-        """The matrix as an operator."""
-        return trusted(Dense, matrix=u)
-
-    def pullback(self, p: Array, m: Array) -> Array:
-        """The symmetric part of the outer product of p and m."""
-        return _xp.symmetric(p[..., :, None] * m[..., None, :])
 
     def project(self, u: Array) -> Array:
         """The eigenvalues clipped."""
@@ -55,10 +39,6 @@ class _Spectral(Static):
     def diameter(self, x: Vector) -> float:
         """(1 - low) sqrt(d), the Frobenius distance of I and low I."""
         return (1 - self.low) * math.sqrt(x.shape[-1])
-
-    def gradient_factor(self, x: Vector) -> float:
-        """1: the outer product has Frobenius norm |p| |m|."""
-        return 1.0
 
     def identity(self, x: Vector) -> Array:
         """The identity matrix."""

@@ -1,0 +1,85 @@
+"""Shampoo's direction."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..constants import check_number
+from ..vectors import Vector
+from .matrices import OnMatrices
+
+
+class ShampooState(NamedTuple):
+    """What `Shampoo` remembers."""
+
+    L: tuple[Array, ...]  # for each matrix block, the sum of S S^T over the samples, (..., p, p)
+    R: tuple[Array, ...]  # the sum of S^T S, (..., q, q)
+    other: Any  # the state of the fallback
+
+
+@dataclass(frozen=True)
+class Shampoo(OnMatrices):
+    r"""Shampoo's direction: $L^{-1/4}MR^{-1/4}$ of each matrix block M, at its length; RMS on the other blocks.
+
+    $L=\epsilon I+\sum SS^\top$ and $R=\epsilon I+\sum S^\top S$ over the samples before this round, so that it is
+    predictable. A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer
+    takes the direction of ``fallback``. An array is cut into blocks by ``shapes``. The roots are by eigenvalues, in
+    every round.
+
+    Args:
+        shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
+        fallback: the direction of blocks that are not matrices.
+        eps: the start of L and R, times the identity.
+
+    Reference: Gupta, Koren and Singer (2018), Algorithm 1, with the tracker in the place of the gradient.
+
+    >>> import numpy as np
+    >>> from o2nc import Blocks
+    >>> expert, m = Shampoo(), Blocks((np.asarray([[3.0, 0.0], [0.0, 4.0]]),))
+    >>> expert.direction(expert.learn(expert.init(m), m), m).arrays[0].round(4)
+    array([[3.5355, 0.    ],
+           [0.    , 3.5355]])
+    """
+
+    eps: float = 1e-8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("Shampoo(eps=...)", self.eps, positive=True)
+
+    def init(self, x: Vector) -> ShampooState:
+        """No sample so far."""
+        self.check_blocks(x)
+        zero = [_grams(_xp.namespace(A).zeros_like(A)) for A in self.matrices(x) if A is not None]
+        return ShampooState(L=tuple(L for L, _ in zero), R=tuple(R for _, R in zero), other=self.fallback.init(x))
+
+    def direction(self, state: ShampooState, m: Vector) -> Vector:
+        """L^{-1/4} M R^{-1/4}, at the length of M."""
+        sums = iter(zip(state.L, state.R, strict=True))
+        found = [None if M is None else self._between(M, *next(sums)) for M in self.matrices(m)]
+        return self.assembled(found, m, self.fallback.direction(state.other, m))
+
+    def learn(self, state: ShampooState, s: Vector) -> ShampooState:
+        """Add the products of the sample."""
+        new = [_grams(S) for S in self.matrices(s) if S is not None]
+        return ShampooState(
+            L=tuple(L + G for L, (G, _) in zip(state.L, new, strict=True)),
+            R=tuple(R + G for R, (_, G) in zip(state.R, new, strict=True)),
+            other=self.fallback.learn(state.other, s),
+        )
+
+    def _between(self, M: Array, L: Array, R: Array) -> Array:
+        matmul = _xp.namespace(M).matmul
+        return matmul(matmul(self._root(L), M), self._root(R))
+
+    def _root(self, A: Array) -> Array:
+        """(eps I + A)^{-1/4}."""
+        return _xp.spectral_map(lambda w: (_xp.at_least(w, 0.0) + self.eps) ** -0.25, A)
+
+
+def _grams(S: Array) -> tuple[Array, Array]:
+    """S S^T and S^T S."""
+    xp = _xp.namespace(S)
+    T = xp.matrix_transpose(S)
+    return xp.matmul(S, T), xp.matmul(T, S)
