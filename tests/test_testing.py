@@ -28,6 +28,7 @@ from o2nc.conversions import (
     Adam,
     BallOGD,
     ClippedFTRL,
+    DoublingConversion,
     ExponentiatedConversion,
     HeavyBall,
     NormalizedSGD,
@@ -75,6 +76,7 @@ SHAPES = [(2, 1), (1,)]  # how three numbers are cut into Blocks
 LIBRARIES = {backend.name: backend for backend in BACKENDS if backend.name in ("numpy", "torch", "jax")}
 NUMPY = LIBRARIES["numpy"]
 SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+SHORT = Smooth(M=8.0, beta=1.0, sigma=2.5, T=2)  # the first of phases that double
 NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=100)
 
 
@@ -255,6 +257,7 @@ CONVERSIONS = {
     "Adam": (lambda oracle: Adam(eta=0.1), {}),
     "SmoothConversion": (lambda oracle: SmoothConversion(oracle, SMOOTH), {"predictable": True}),
     "descent": (lambda oracle: SmoothConversion(oracle, SMOOTH, kappa=1.0), {"predictable": True}),
+    "DoublingConversion": (lambda oracle: DoublingConversion(oracle, SHORT, kappa=1.0), {"predictable": True}),
     "SegmentConversion": (lambda oracle: SegmentConversion(oracle, SMOOTH), {"with_r": False}),
     "uniform": (lambda oracle: SegmentConversion(oracle, SMOOTH, r=None), {}),
     "NonsmoothConversion": (lambda oracle: NonsmoothConversion(oracle, NONSMOOTH), {}),

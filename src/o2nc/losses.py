@@ -77,7 +77,7 @@ class DescentLoss(NamedTuple):
     s: Vector  # the fresh sample
     m: Vector  # the predictable direction
     scale: float
-    curvature: float
+    curvature: Scalar
 
     def __call__(self, v: Vector) -> Scalar:
         """c (-<s, v> + q |v|^2)."""
@@ -85,4 +85,4 @@ class DescentLoss(NamedTuple):
 
     def gradient(self, v: Vector) -> Vector:
         """c (-s + 2 q v)."""
-        return (self.scale * 2 * self.curvature) * v - self.scale * self.s
+        return v * (self.scale * 2 * self.curvature) - self.scale * self.s

@@ -7,6 +7,7 @@ counted in the order in which the paper states them.
 """
 
 from .certificate import Certificate
+from .doubling import doubling, phases
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
 from .nonsmooth import theorem2, theorem2_tuned
 from .nonsmooth_lemmas import (
@@ -57,6 +58,7 @@ __all__ = [
     "Certificate",
     "comparator",
     "descent_lower_bound",
+    "doubling",
     "exact_oracle",
     "gradient_bound",
     "gradient_bound_sharp",
@@ -72,6 +74,7 @@ __all__ = [
     "output_gradient",
     "output_mass",
     "output_weight",
+    "phases",
     "projection",
     "reading",
     "segment_factors",

@@ -3,6 +3,7 @@
 from .adam import Adam, AdamState
 from .base import Conversion
 from .clipped_ftrl import ClippedFTRL, ClippedFTRLState
+from .doubling import DoublingConversion, DoublingState
 from .exponentiated import ExponentiatedConversion, ExponentiatedState
 from .heavy_ball import HeavyBall, HeavyBallState
 from .learner import Learner
@@ -25,6 +26,8 @@ __all__ = [
     "ClippedFTRL",
     "ClippedFTRLState",
     "Conversion",
+    "DoublingConversion",
+    "DoublingState",
     "ExponentiatedConversion",
     "ExponentiatedState",
     "HeavyBall",

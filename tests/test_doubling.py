@@ -1,0 +1,119 @@
+"""Algorithm 1 in phases that double: the literal algorithm phase by phase, and the bound of the whole run."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import reference
+from conftest import numpy_of
+from o2nc import Smooth
+from o2nc.certificates import doubling, phases, sharp_factors, theorem1_sharp
+from o2nc.conversions import DoublingConversion
+from o2nc.operators import Dense, Diagonal, Identity
+from o2nc.oracles import Constant, Hedge
+
+D, RUNS, GAMMA = 3, 2, 0.7
+FIRST = Smooth(M=2.0, beta=1.0, sigma=0.7, T=3)  # a_i = 1, 0.82, 0.58: the rate changes with the phase
+SWAP = np.eye(D)[::-1].copy()
+LITERAL = [np.eye(D).tolist(), SWAP.tolist()]
+RNG = np.random.default_rng(0)
+X1 = RNG.normal(size=(RUNS, D))
+NOISE = RNG.normal(size=(3 + 6 + 12, RUNS, D))
+
+
+def test_it_is_algorithm_1_phase_by_phase_with_one_oracle(xp):
+    conversion = DoublingConversion(Hedge([Identity(), Dense(xp.array(SWAP))], gamma=GAMMA), FIRST)
+    update = xp.transform(conversion.update)
+    x, state = xp.array(X1), conversion.init(xp.array(X1))
+    points = [X1]
+    for xi in NOISE:
+        dx, state = update(xp.array(3 * np.sin(points[-1]) + xi), state)
+        x = x + dx
+        points.append(numpy_of(x))
+    assert [int(numpy_of(state.t)[0]), int(numpy_of(state.T)[0])] == [1, 24]
+    assert float(numpy_of(state.run.clipped).sum()) > 0
+    np.testing.assert_array_equal(numpy_of(state.run.m), 0.0)
+    for run in range(RUNS):
+        oracle = reference.Hedge(LITERAL, [0.5, 0.5], lambda t, E: GAMMA)
+        start, begin, total, trajectory = X1[run].tolist(), 0, 0.0, []
+        for T in (3, 6, 12):
+            sample = lambda t, x, run=run, begin=begin: (3 * np.sin(x) + NOISE[begin + t - 1, run]).tolist()
+            found, regret, _ = reference.algorithm_1(oracle, sample, start, FIRST.M, FIRST.beta, FIRST.sigma, T)
+            start, begin, total = found[-1], begin + T, total + regret
+            trajectory += found[:-1]
+        np.testing.assert_allclose(np.stack(points)[:, run], [*trajectory, start], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.run.regret)[run], [total], rtol=0, atol=1e-12)
+
+
+def test_the_phases_are_filled_one_after_another():
+    for T0, N in ((1, 1), (1, 2), (5, 4), (5, 5), (5, 6), (3, 1000)):
+        found = phases(T0, N)
+        assert sum(n for _, n in found) == N
+        assert [T for T, _ in found] == [2**i * T0 for i in range(len(found))]
+        assert all(n == T for T, n in found[:-1])
+        assert 1 <= found[-1][1] <= found[-1][0]
+        assert len(found) <= max(math.log2(N / T0) + 2, 1)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 16.0])
+@pytest.mark.parametrize("N", [3, 7, 100, 93])  # inside the first phase, and 93 = 3 + 6 + 12 + 24 + 48
+def test_the_bound_is_the_sum_of_theorem_1_over_the_phases(N, kappa):
+    c = Smooth(M=2.0, beta=3.0, sigma=1.3, T=3)
+    regrets = [0.3, -1.0, 2.0, 0.7, 1.1, -0.4][: len(phases(3, N))]
+    total = 0.0
+    for R, (T, n) in zip(regrets, phases(3, N), strict=True):
+        phase = theorem1_sharp(replace(c, T=T), R, V_T=c.sigma**2 * n, kappa=kappa)  # the proof for n of T rounds
+        total += T * phase.bound
+    assert doubling(c, sum(regrets), N, kappa=kappa).bound == pytest.approx(total / N, rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.01, 1.0, 50.0])
+@pytest.mark.parametrize("T0", [1, 7, 100])
+def test_the_rate_that_the_docstring_states(T0, sigma):
+    """101 (2 + sqrt 2) at every N >= T_0, and 101 (1 + sqrt 2) where a phase ends."""
+    c = Smooth(M=2.0, beta=3.0, sigma=sigma, T=T0)
+    ends = {T0 * (2**k - 1) for k in range(1, 12)}
+    for N in sorted(ends | {end + 1 for end in ends} | set(range(T0, T0 + 300))):
+        k = len(phases(T0, N))
+        factor = 1 + math.sqrt(2) if N in ends else 2 + math.sqrt(2)
+        rate = 101 * factor * c.sigma * c.G / math.sqrt(N) + 8192 / 5951 * c.G * 5.0 / N + 97 * c.G**2 * k / N
+        assert doubling(c, 5.0, N).bound <= rate
+
+
+def test_the_factors_of_the_rate_cannot_be_smaller():
+    roots = lambda N: sum(math.sqrt(T) for T, _ in phases(1, N)) / math.sqrt(N)
+    assert 0.999 * (1 + math.sqrt(2)) < roots(2**24 - 1) < 1 + math.sqrt(2)
+    assert 0.999 * (2 + math.sqrt(2)) < roots(2**24) < 2 + math.sqrt(2)
+    c1, _, c3 = sharp_factors()
+    assert c1 + c3 <= 101
+    assert Fraction(c1) <= 97
+
+
+def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
+    """Cosines with noise from the top of the hills; the regret of Hedge is measured, the bound is of every prefix."""
+    R, d, N = 64, 4, 1500
+    c = Smooth(M=2.0 * d, beta=1.0, sigma=0.6, T=50)
+    oracle = Hedge([Identity(), Diagonal(np.asarray([1.0, 0.0, 1.0, 0.0]))])
+    rng = np.random.default_rng(3)
+    for learner in (Constant(), oracle):
+        conversion = DoublingConversion(learner, c)
+        x = np.full((R, d), math.pi - 0.3)
+        state, total = conversion.init(x), 0.0
+        for t in range(1, N + 1):
+            g = np.sin(x)
+            total += float(np.mean(np.sum(g * g, axis=-1)))
+            noise = c.sigma / math.sqrt(d) * rng.choice([-1.0, 1.0], size=x.shape)
+            dx, state = conversion.update(g + noise, state)
+            x = x + dx
+            assert total / t <= doubling(c, float(np.mean(state.run.regret)), t).bound
+        assert total / N > 1e-3
+
+
+def test_what_is_no_number_of_rounds_is_refused():
+    with pytest.raises(ValueError, match=r"`rounds` must be a whole number, at least 1; got 0\."):
+        doubling(FIRST, 0.0, 0)
+    with pytest.raises(TypeError, match="`constants` must be Smooth"):
+        DoublingConversion(Constant(), 3.0)
