@@ -37,6 +37,7 @@ from o2nc.conversions import (
     RegularizedOMD,
     SegmentConversion,
     ShiftingConversion,
+    UntunedConversion,
 )
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector, Toward
 from o2nc.oracles import (
@@ -269,6 +270,7 @@ CONVERSIONS = {
     "OnlineScaled": (lambda oracle: Valued(OnlineScaled(alpha=0.1, P1=0.1)), {}),
     "ratio": (lambda oracle: Valued(OnlineScaled(alpha=0.1, high=0.5, f_star=-D)), {}),
     "OnlineScaledHeavyBall": (lambda oracle: Valued(OnlineScaledHeavyBall(alpha=0.1, P1=0.1, tau=1.0)), {}),
+    "UntunedConversion": (lambda oracle: UntunedConversion(oracle, kappa=1.0), {"predictable": True}),
 }
 
 

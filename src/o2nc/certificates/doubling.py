@@ -4,7 +4,7 @@ import math
 from typing import Unpack
 
 from ..constants import Smooth, check_horizon
-from .arguments import check_finite
+from .arguments import check_finite, check_known
 from .certificate import Certificate, Details
 from .smooth import sharp_factors
 
@@ -68,6 +68,7 @@ def doubling(
       range   4.65892
       bound   4.86143
     """
+    check_known(constants)
     check_finite("regret", regret)
     range_factor, regret_factor, noise_factor = map(float, sharp_factors(kappa))
     G, sigma, begun = constants.G, constants.sigma, phases(constants.T, rounds)

@@ -16,6 +16,7 @@ from .segment import SegmentConversion, SegmentState
 from .sgd import SGD, SGDState
 from .shifting import BallOGD, BallOGDState, ShiftingConversion, ShiftingState
 from .smooth import SmoothConversion, SmoothState
+from .untuned import UntunedConversion, UntunedState
 
 __all__ = [
     "SGD",
@@ -50,4 +51,6 @@ __all__ = [
     "ShiftingState",
     "SmoothConversion",
     "SmoothState",
+    "UntunedConversion",
+    "UntunedState",
 ]
