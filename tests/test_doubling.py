@@ -4,16 +4,20 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 
 import reference
 from conftest import numpy_of
 from o2nc import Smooth
 from o2nc.certificates import doubling, phases, sharp_factors, theorem1_sharp
-from o2nc.conversions import DoublingConversion
+from o2nc.conversions import DoublingConversion, UntunedConversion
 from o2nc.operators import Dense, Diagonal, Identity
+from o2nc.optax import convert, report
 from o2nc.oracles import Constant, Hedge
+from o2nc.torch import Converted
 
 D, RUNS, GAMMA = 3, 2, 0.7
 FIRST = Smooth(M=2.0, beta=1.0, sigma=0.7, T=3)  # a_i = 1, 0.82, 0.58: the rate changes with the phase
@@ -34,7 +38,7 @@ def test_it_is_algorithm_1_phase_by_phase_with_one_oracle(xp):
         x = x + dx
         points.append(numpy_of(x))
     assert [int(numpy_of(state.t)[0]), int(numpy_of(state.T)[0])] == [1, 24]
-    assert float(numpy_of(state.run.clipped).sum()) > 0
+    assert float(numpy_of(state.clipped).sum()) > 0
     np.testing.assert_array_equal(numpy_of(state.run.m), 0.0)
     for run in range(RUNS):
         oracle = reference.Hedge(LITERAL, [0.5, 0.5], lambda t, E: GAMMA)
@@ -45,7 +49,7 @@ def test_it_is_algorithm_1_phase_by_phase_with_one_oracle(xp):
             start, begin, total = found[-1], begin + T, total + regret
             trajectory += found[:-1]
         np.testing.assert_allclose(np.stack(points)[:, run], [*trajectory, start], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.run.regret)[run], [total], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.regret)[run], [total], rtol=0, atol=1e-12)
 
 
 def test_the_phases_are_filled_one_after_another():
@@ -108,8 +112,29 @@ def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
             noise = c.sigma / math.sqrt(d) * rng.choice([-1.0, 1.0], size=x.shape)
             dx, state = conversion.update(g + noise, state)
             x = x + dx
-            assert total / t <= doubling(c, float(np.mean(state.run.regret)), t).bound
+            assert total / t <= doubling(c, float(np.mean(state.regret)), t).bound
         assert total / N > 1e-3
+
+
+@pytest.mark.parametrize("make", [lambda oracle: DoublingConversion(oracle, FIRST), UntunedConversion])
+def test_the_front_ends_run_it(make):
+    """The same points in torch and in Optax as by hand, and no certificate that was not asked for."""
+    conversion = make(Hedge([Identity(), Identity()]))
+    x, tensor, params = np.ones(2), torch.ones(2, dtype=torch.float64, requires_grad=True), jnp.ones(2)
+    optimizer, transformation = Converted([tensor], conversion, fresh_samples=True), convert(conversion)
+    state, tree = conversion.init(x), transformation.init(params)
+    for _ in range(10):
+        dx, state = conversion.update(np.sin(x), state)
+        x = x + dx
+        tensor.grad = torch.sin(tensor.detach())
+        optimizer.step()
+        updates, tree = transformation.update(jnp.sin(params), tree, params)
+        params = params + updates
+    np.testing.assert_allclose(tensor.detach().numpy(), x, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.asarray(params), x, rtol=0, atol=1e-12)
+    assert optimizer.certificate() is None
+    assert report(tree).bound is None
+    assert report(tree).weights.tolist() == [0.5, 0.5]
 
 
 def test_what_is_no_number_of_rounds_is_refused():

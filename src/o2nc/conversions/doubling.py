@@ -18,6 +18,21 @@ class DoublingState(NamedTuple):
     t: Array  # the round of the phase, from 1 to T, (1,)
     T: Array  # the length of the phase, (1,)
 
+    @property
+    def oracle(self) -> Any:
+        """The oracle's state, where front ends look for it."""
+        return self.run.oracle
+
+    @property
+    def regret(self) -> Array:
+        """The regret of all rounds so far, (..., 1)."""
+        return self.run.regret
+
+    @property
+    def clipped(self) -> Array:
+        """Rounds in which the projection of the tracker was active, (..., 1)."""
+        return self.run.clipped
+
 
 @dataclass(frozen=True, eq=False)
 class DoublingConversion:

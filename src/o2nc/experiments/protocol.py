@@ -145,10 +145,9 @@ def _round(f: Objective, conversion: Any, learners: Sequence[int]) -> backends.R
         gap, g = f.gap_and_gradient(x)
         dx, after = conversion.update(g + noise, state, x, r=r)
         record = [gap, inner(g, g)]
-        oracle: Any = getattr(conversion, "oracle", None)
-        if isinstance(oracle, SideBySide):
-            weights = (oracle.oracles[k].weights(state.oracle[k])[..., 1:] for k in learners)
-            record += [after.regret, *weights]
+        if isinstance(getattr(conversion, "oracle", None), SideBySide):
+            oracles = conversion.oracle.oracles
+            record += [after.regret, *(oracles[k].weights(state.oracle[k])[..., 1:] for k in learners)]
         return (x + dx, after), tuple(record)
 
     return play_round
