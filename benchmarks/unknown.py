@@ -1,12 +1,13 @@
 """What it costs not to know the constants: the gap of Algorithm 1 with known ones, and of what does without.
 
 The same noise for all, replications paired. The page "Unknown constants" has the tables. Run:
-python benchmarks/unknown.py [--quick] [--seed 1] [--replications 16] [--iterations 3000] [--oracle identity ...]
-[--first 1e-3], of which the last changes the first step of `UntunedConversion`.
+python benchmarks/unknown.py [--quick] [--seed 2] [--replications 16] [--iterations 3000] [--oracle identity ...]
+[--no-estimates] [--first 1e-3], of which the last changes the first step of `UntunedConversion`.
 """
 
 import argparse
 import os
+from dataclasses import replace
 from functools import partial
 
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -14,6 +15,7 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 from o2nc import Smooth, SmoothConversion, probe
+from o2nc.certificates import doubling, theorem1_sharp
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
 from o2nc.experiments.methods import METHODS, Method
 from o2nc.experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
@@ -21,11 +23,13 @@ from o2nc.experiments.objectives.draw import noise_of
 from o2nc.experiments.paper import T_RUN
 from o2nc.experiments.protocol import Cell, play
 from o2nc.experiments.statistics import reduction
+from o2nc.oracles import Constant
 
 LIKE = np.zeros(1)
 FIRST_PHASE = 100
 LIMIT = 2.0  # what was asked for
 ORACLES = ("identity", "learned", "blind")
+ESTIMATED = {"estimated": False, "estimated, with values": True}
 
 
 def probed(f, seed, with_values):
@@ -45,10 +49,10 @@ def final_gaps(f, make, cell):
 
 
 def gaps(f, base, args):
-    """By version, the final gaps of all replications; and the estimates of each, with values and without."""
+    """By version, the final gaps of all replications; and the estimates, each replication with its own probes."""
     oracle, kappa = base.oracle(f, LIKE), base.kappa
     cell = partial(Cell, f.name, ("sgd",), iterations=args.iterations, seed=args.seed)
-    first = Smooth(M=f.M, beta=f.beta, sigma=f.sigma, T=FIRST_PHASE)
+    first = replace(f.constants(T_RUN), T=FIRST_PHASE)
     versions = {
         "known": lambda f: SmoothConversion(oracle, f.constants(T_RUN), kappa),
         "unknown T: doubling": lambda f: DoublingConversion(oracle, first, kappa),
@@ -56,7 +60,7 @@ def gaps(f, base, args):
     }
     found = {name: final_gaps(f, make, cell(start=0, stop=args.replications)) for name, make in versions.items()}
     estimates = {}
-    for name, with_values in (("estimated", False), ("estimated, with values", True)):
+    for name, with_values in {} if args.no_estimates else ESTIMATED.items():
         estimates[name] = [probed(f, 1000 * args.seed + r, with_values) for r in range(args.replications)]
         found[name] = np.concatenate(
             [
@@ -65,6 +69,17 @@ def gaps(f, base, args):
             ]
         )
     return found, estimates
+
+
+def bound_of_doubling(f, args):
+    """The average squared gradient of doubling with the identity, whose regret is 0, and its bound."""
+    c, cell = (
+        replace(f.constants(T_RUN), T=FIRST_PHASE),
+        Cell(f.name, ("sgd",), 0, args.replications, args.iterations, args.seed),
+    )
+    method = Method("one", "one", None, baseline=lambda f: DoublingConversion(Constant(), c))
+    measured = float(play(f, [method], cell)["one"].at("average", cell.iterations).mean())
+    return doubling(c, regret=0.0, rounds=cell.iterations, measured=measured)
 
 
 def row(name, cells):
@@ -87,10 +102,11 @@ def ratio(own, known):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--replications", type=int, default=16)
     parser.add_argument("--iterations", type=int, default=3000)
     parser.add_argument("--oracle", nargs="*", default=ORACLES)
+    parser.add_argument("--no-estimates", action="store_true")
     parser.add_argument("--first", type=float, default=untuned.FIRST)
     args = parser.parse_args()
     if args.quick:
@@ -105,8 +121,16 @@ def main():
         for version in next(iter(found.values()))[0]:
             if version != "known":
                 row(version, [ratio(own[version], own["known"]) for own, _ in found.values()])
+    head("unknown T: average squared gradient with the identity", objectives)
+    bounds = {name: bound_of_doubling(f, args) for name, f in objectives.items()}
+    row("measured", [f"{found.measured:.3g}" for found in bounds.values()])
+    row("bound of doubling", [f"{found.bound:.3g}" for found in bounds.values()])
+    of_T = [theorem1_sharp(replace(f.constants(T_RUN), T=args.iterations), 0.0) for f in objectives.values()]
+    row("bound of Theorem 1, T known", [f"{found.bound:.3g}" for found in of_T])
+    if args.no_estimates or not args.oracle:
+        return
     head("estimate over truth, median", objectives)
-    for version in ("estimated", "estimated, with values"):
+    for version in ESTIMATED:
         for constant in ("M", "beta", "sigma", "eta"):
             shares = [
                 np.median(

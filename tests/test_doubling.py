@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +11,14 @@ import torch
 import reference
 from conftest import numpy_of
 from o2nc import Smooth
-from o2nc.certificates import doubling, phases, sharp_factors, theorem1_sharp
+from o2nc.certificates import (
+    descent_lower_bound,
+    doubling,
+    phases,
+    sharp_factors,
+    theorem1_sharp,
+    tracker_error,
+)
 from o2nc.conversions import DoublingConversion, UntunedConversion
 from o2nc.operators import Dense, Diagonal, Identity
 from o2nc.optax import convert, report
@@ -64,36 +70,65 @@ def test_the_phases_are_filled_one_after_another():
 
 @pytest.mark.parametrize("kappa", [0.0, 1.0, 16.0])
 @pytest.mark.parametrize("N", [3, 7, 100, 93])  # inside the first phase, and 93 = 3 + 6 + 12 + 24 + 48
-def test_the_bound_is_the_sum_of_theorem_1_over_the_phases(N, kappa):
-    c = Smooth(M=2.0, beta=3.0, sigma=1.3, T=3)
-    regrets = [0.3, -1.0, 2.0, 0.7, 1.1, -0.4][: len(phases(3, N))]
-    total = 0.0
-    for R, (T, n) in zip(regrets, phases(3, N), strict=True):
-        phase = theorem1_sharp(replace(c, T=T), R, V_T=c.sigma**2 * n, kappa=kappa)  # the proof for n of T rounds
-        total += T * phase.bound
-    assert doubling(c, sum(regrets), N, kappa=kappa).bound == pytest.approx(total / N, rel=1e-12)
+def test_the_bound_follows_from_the_lemmas(N, kappa):
+    """The largest S that the three inequalities of the proof allow, each from the function of its lemma."""
+    c, R = Smooth(M=2.0, beta=3.0, sigma=1.3, T=3), 0.7
+    rates = [(replace(c, T=T).a, n) for T, n in phases(3, N)]
+    fall = -descent_lower_bound(c.G, rates[-1][0], 0.0)
+    charge = 2 * max(kappa, 1.0) * -(descent_lower_bound(0.0, 1.0, 1.0))  # a <= 1 and |m|^2 <= 2|g|^2 + 2|e|^2
+    error = sum(tracker_error(c.G, a, c.sigma**2 * n, 0.0) for a, n in rates)
+    share = tracker_error(0.0, 1.0, 0.0, 1.0)
+    # S <= fall + G R + (S/4 + E) + charge (S + E) with E = error + share S
+    S = (fall + c.G * R + (1 + charge) * error) / (1 - 1 / 4 - charge - (1 + charge) * share)
+    assert doubling(c, R, N, kappa=kappa).bound == pytest.approx(S / N, rel=1e-12)
+
+
+def test_the_phases_pay_for_the_range_once():
+    """Abel's summation for values in [0, M] and weights that do not decrease; reached by a fall in the last phase."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        k = int(rng.integers(1, 8))
+        w, F = np.sort(rng.exponential(size=k)), 3.0 * rng.choice([0.0, 0.5, 1.0], size=k + 1)
+        assert np.sum(w * (F[:-1] - F[1:])) <= 3.0 * w[-1] + 1e-12
+        F = np.asarray([3.0] * k + [0.0])
+        assert np.sum(w * (F[:-1] - F[1:])) == pytest.approx(3.0 * w[-1])
+
+
+@pytest.mark.parametrize("kappa", [0.0, 16.0])
+def test_one_phase_is_theorem_1_and_more_phases_are_less_than_their_sum(kappa):
+    c = Smooth(M=2.0, beta=3.0, sigma=1.3, T=40)
+    assert doubling(c, 0.7, 40, kappa=kappa).bound == pytest.approx(theorem1_sharp(c, 0.7, kappa=kappa).bound)
+    each = [T * theorem1_sharp(replace(c, T=T), 0.7, kappa=kappa).bound for T, _ in phases(40, 600)]
+    assert 600 * doubling(c, 0.7 * 4, 600, kappa=kappa).bound < 0.6 * sum(each)
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.01, 1.0, 50.0])
 @pytest.mark.parametrize("T0", [1, 7, 100])
 def test_the_rate_that_the_docstring_states(T0, sigma):
-    """101 (2 + sqrt 2) at every N >= T_0, and 101 (1 + sqrt 2) where a phase ends."""
+    """168 at every N >= T_0, and 101 where a phase ends."""
     c = Smooth(M=2.0, beta=3.0, sigma=sigma, T=T0)
-    ends = {T0 * (2**k - 1) for k in range(1, 12)}
+    ends = {T0 * (2**k - 1) for k in range(1, 20)}
     for N in sorted(ends | {end + 1 for end in ends} | set(range(T0, T0 + 300))):
-        k = len(phases(T0, N))
-        factor = 1 + math.sqrt(2) if N in ends else 2 + math.sqrt(2)
-        rate = 101 * factor * c.sigma * c.G / math.sqrt(N) + 8192 / 5951 * c.G * 5.0 / N + 97 * c.G**2 * k / N
+        k, factor = len(phases(T0, N)), 101 if N in ends else 168
+        rate = factor * c.sigma * c.G / math.sqrt(N) + 8192 / 5951 * c.G * 5.0 / N + (89 + 9 * k) * c.G**2 / N
         assert doubling(c, 5.0, N).bound <= rate
 
 
-def test_the_factors_of_the_rate_cannot_be_smaller():
+def test_the_numbers_of_the_rate():
+    """The steps of the proof, in the words of the theory page; the second display loses less than 1% at its worst."""
+    c1, c2, c3 = sharp_factors()
+    assert c1 == 64 * c2 + 2 * c3
+    assert 64 * c2 <= 89
+    assert 2 * c3 <= 9
     roots = lambda N: sum(math.sqrt(T) for T, _ in phases(1, N)) / math.sqrt(N)
     assert 0.999 * (1 + math.sqrt(2)) < roots(2**24 - 1) < 1 + math.sqrt(2)
     assert 0.999 * (2 + math.sqrt(2)) < roots(2**24) < 2 + math.sqrt(2)
-    c1, _, c3 = sharp_factors()
-    assert c1 + c3 <= 101
-    assert Fraction(c1) <= 97
+    inside = 64 * c2 * math.sqrt(2) + 3 * c3 * (2 + math.sqrt(2))
+    assert 0.99 * 168 < inside < 168
+    ends = [64 * c2 * math.sqrt(2 ** (k - 1) / (2**k - 1)) + 3 * c3 * roots(2**k - 1) for k in range(1, 30)]
+    assert max(ends) == ends[0] == pytest.approx(100.68, abs=0.01)
+    assert ends[1] == pytest.approx(89.5, abs=0.05)
+    assert max(ends[2:]) < 64 * c2 * math.sqrt(4 / 7) + 3 * c3 * (1 + math.sqrt(2)) < 98
 
 
 def test_the_average_squared_gradient_is_below_the_bound_at_every_round():

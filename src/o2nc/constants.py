@@ -107,7 +107,7 @@ class Smooth:
         >>> seen = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0))
         >>> c = Smooth.estimate(seen, T=100)
         >>> print(c.M, c.beta, c.practical)
-        2.0 4.0 practical: the constants were estimated from 8 samples at 2 points
+        4.0 4.0 practical: the constants were estimated from 8 samples at 2 points
         """
         if not isinstance(probes, Probes):
             raise TypeError(f"`probes` must be what `o2nc.probe` returns; got {brief(probes)}.")

@@ -12,11 +12,12 @@ class Probes:
     r"""The numbers that `o2nc.probe` saw, one a probed point.
 
     $$\hat\beta=\max_j\text{curvature}_j,\qquad\hat\sigma^2=\frac1J\sum_j\text{variance}_j,\qquad
-      \hat M=\max\Bigl\{\frac{\max_j\text{square}_j}{\hat\beta},\ \max_j\text{value}_j-\min_j\text{value}_j\Bigr\}.$$
+      \hat M=2\max\Bigl\{\frac{\max_j\text{square}_j}{\hat\beta},\ \max_j\text{value}_j-\min_j\text{value}_j\Bigr\}.$$
 
     The first term of $\hat M$ is Lemma 4 read backwards: $\|\nabla f\|^2\le M\beta$. A maximum over some points is at
-    most the one over all points, so $\hat\beta$ and $\hat M$ err on the small side, up to the noise; $\hat\sigma$ is an
-    average where the theorems want a maximum. These are estimates and no bounds.
+    most the one over all points, so $\hat\beta$ errs on the small side, up to the noise, and so would $\hat M$ without
+    the factor 2; a range that is too large is still a range, and costs its root. $\hat\sigma$ is an average where the
+    theorems want a maximum. These are estimates and no bounds.
 
     Args:
         samples: how many samples of the gradient were drawn.
@@ -30,7 +31,7 @@ class Probes:
 
     >>> seen = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0), values=())
     >>> print(f"{seen.M} {seen.beta} {seen.sigma:.4f}")
-    2.0 4.0 0.4472
+    4.0 4.0 0.4472
     """
 
     samples: int
@@ -65,8 +66,8 @@ class Probes:
 
     @property
     def M(self) -> float:
-        """The larger of the largest squared gradient over beta and the range of the values."""
-        return max(max(self.squares) / self.beta, max((0.0, *self.values)) - min((0.0, *self.values)))
+        """Twice the larger of the largest squared gradient over beta and the range of the values."""
+        return 2 * max(max(self.squares) / self.beta, max((0.0, *self.values)) - min((0.0, *self.values)))
 
     def __str__(self) -> str:
         """The number of probes, and the least, the quartiles and the largest of each measure.

@@ -41,7 +41,7 @@ class DoublingConversion:
     $$a_i=\frac G{\max\{G,\sigma\sqrt{T_i}\}},\qquad\eta_i=\frac{a_i}{64\beta},\qquad m=0\ \text{when a phase begins.}$$
 
     A phase begins where the one before ended. Its tracker and its rates are new; the oracle goes on as if there were no
-    phases, since Theorem 1 asks for the sum of the regrets of the phases only, and that is the regret of the whole run.
+    phases, since the proof asks for the sum of the regrets of the phases only, and that is the regret of the whole run.
     For every number of rounds, whether or not a phase is over, `o2nc.certificates.doubling` bounds the average squared
     gradient.
 
@@ -50,7 +50,7 @@ class DoublingConversion:
         constants: `Smooth`, whose ``T`` is $T_0$, the length of the first phase.
         kappa: as in `SmoothConversion`.
 
-    Reference: Theorem 1 phase by phase, in the theory pages.
+    Reference: Theorem 1 with phases, in the theory pages.
 
     >>> import numpy as np
     >>> from o2nc import Smooth
