@@ -15,7 +15,7 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 from o2nc import Smooth, SmoothConversion, probe
-from o2nc.certificates import doubling, theorem1_sharp
+from o2nc.certificates import theorem1_doubling, theorem1_sharp
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
 from o2nc.experiments.methods import METHODS, Method
 from o2nc.experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
@@ -79,7 +79,7 @@ def bound_of_doubling(f, args):
     )
     method = Method("one", "one", None, baseline=lambda f: DoublingConversion(Constant(), c))
     measured = float(play(f, [method], cell)["one"].at("average", cell.iterations).mean())
-    return doubling(c, regret=0.0, rounds=cell.iterations, measured=measured)
+    return theorem1_doubling(c, regret=0.0, rounds=cell.iterations, measured=measured)
 
 
 def row(name, cells):

@@ -13,9 +13,9 @@ from conftest import numpy_of
 from o2nc import Smooth
 from o2nc.certificates import (
     descent_lower_bound,
-    doubling,
     phases,
     sharp_factors,
+    theorem1_doubling,
     theorem1_sharp,
     tracker_error,
 )
@@ -80,7 +80,7 @@ def test_the_bound_follows_from_the_lemmas(N, kappa):
     share = tracker_error(0.0, 1.0, 0.0, 1.0)
     # S <= fall + G R + (S/4 + E) + charge (S + E) with E = error + share S
     S = (fall + c.G * R + (1 + charge) * error) / (1 - 1 / 4 - charge - (1 + charge) * share)
-    assert doubling(c, R, N, kappa=kappa).bound == pytest.approx(S / N, rel=1e-12)
+    assert theorem1_doubling(c, R, N, kappa=kappa).bound == pytest.approx(S / N, rel=1e-12)
 
 
 def test_the_phases_pay_for_the_range_once():
@@ -97,9 +97,9 @@ def test_the_phases_pay_for_the_range_once():
 @pytest.mark.parametrize("kappa", [0.0, 16.0])
 def test_one_phase_is_theorem_1_and_more_phases_are_less_than_their_sum(kappa):
     c = Smooth(M=2.0, beta=3.0, sigma=1.3, T=40)
-    assert doubling(c, 0.7, 40, kappa=kappa).bound == pytest.approx(theorem1_sharp(c, 0.7, kappa=kappa).bound)
+    assert theorem1_doubling(c, 0.7, 40, kappa=kappa).bound == pytest.approx(theorem1_sharp(c, 0.7, kappa=kappa).bound)
     each = [T * theorem1_sharp(replace(c, T=T), 0.7, kappa=kappa).bound for T, _ in phases(40, 600)]
-    assert 600 * doubling(c, 0.7 * 4, 600, kappa=kappa).bound < 0.6 * sum(each)
+    assert 600 * theorem1_doubling(c, 0.7 * 4, 600, kappa=kappa).bound < 0.6 * sum(each)
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.01, 1.0, 50.0])
@@ -111,7 +111,7 @@ def test_the_rate_that_the_docstring_states(T0, sigma):
     for N in sorted(ends | {end + 1 for end in ends} | set(range(T0, T0 + 300))):
         k, factor = len(phases(T0, N)), 101 if N in ends else 168
         rate = factor * c.sigma * c.G / math.sqrt(N) + 8192 / 5951 * c.G * 5.0 / N + (89 + 9 * k) * c.G**2 / N
-        assert doubling(c, 5.0, N).bound <= rate
+        assert theorem1_doubling(c, 5.0, N).bound <= rate
 
 
 def test_the_numbers_of_the_rate():
@@ -147,7 +147,7 @@ def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
             noise = c.sigma / math.sqrt(d) * rng.choice([-1.0, 1.0], size=x.shape)
             dx, state = conversion.update(g + noise, state)
             x = x + dx
-            assert total / t <= doubling(c, float(np.mean(state.regret)), t).bound
+            assert total / t <= theorem1_doubling(c, float(np.mean(state.regret)), t).bound
         assert total / N > 1e-3
 
 
@@ -174,6 +174,6 @@ def test_the_front_ends_run_it(make):
 
 def test_what_is_no_number_of_rounds_is_refused():
     with pytest.raises(ValueError, match=r"`rounds` must be a whole number, at least 1; got 0\."):
-        doubling(FIRST, 0.0, 0)
+        theorem1_doubling(FIRST, 0.0, 0)
     with pytest.raises(TypeError, match="`constants` must be Smooth"):
         DoublingConversion(Constant(), 3.0)

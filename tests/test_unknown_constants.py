@@ -98,7 +98,7 @@ CERTIFICATES = {
     "sqrt_regret": lambda c: certificates.sqrt_regret(c, 1.0),
     "theorem1_sharp": lambda c: certificates.theorem1_sharp(c, 0.0),
     "theorem1_segment": lambda c: certificates.theorem1_segment(c, 0.0),
-    "doubling": lambda c: certificates.doubling(c, 0.0, 20),
+    "theorem1_doubling": lambda c: certificates.theorem1_doubling(c, 0.0, 20),
     "tight": lambda c: certificates.tight(c, **SUMS),
     "tight_regret": lambda c: certificates.tight_regret(c, [0.0, 0.1], N=SUMS["N"], W=SUMS["W"]),
     "tight_segment": lambda c: certificates.tight_segment(c, **SUMS),

@@ -7,7 +7,7 @@ counted in the order in which the paper states them.
 """
 
 from .certificate import Certificate
-from .doubling import doubling, phases
+from .doubling import phases, theorem1_doubling
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
 from .nonsmooth import theorem2, theorem2_tuned
 from .nonsmooth_lemmas import (
@@ -58,7 +58,6 @@ __all__ = [
     "Certificate",
     "comparator",
     "descent_lower_bound",
-    "doubling",
     "exact_oracle",
     "gradient_bound",
     "gradient_bound_sharp",
@@ -86,6 +85,7 @@ __all__ = [
     "sqrt_regret",
     "student_quantile",
     "theorem1",
+    "theorem1_doubling",
     "theorem1_segment",
     "theorem1_sharp",
     "theorem2",

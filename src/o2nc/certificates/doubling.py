@@ -27,7 +27,7 @@ def phases(T0: int, rounds: int) -> list[tuple[int, int]]:
     return found
 
 
-def doubling(
+def theorem1_doubling(
     constants: Smooth,
     regret: float,
     rounds: int,
@@ -60,7 +60,7 @@ def doubling(
     Reference: Theorem 1 with phases; the proof is in the theory pages.
 
     >>> c = Smooth(M=1.0, beta=4.0, sigma=0.5, T=100)
-    >>> print(doubling(c, regret=0.0, rounds=1500))
+    >>> print(theorem1_doubling(c, regret=0.0, rounds=1500))
     Theorem 1, doubling: average squared gradient (a-posteriori)
       noise   0.202516
       regret  0

@@ -42,8 +42,8 @@ class DoublingConversion:
 
     A phase begins where the one before ended. Its tracker and its rates are new; the oracle goes on as if there were no
     phases, since the proof asks for the sum of the regrets of the phases only, and that is the regret of the whole run.
-    For every number of rounds, whether or not a phase is over, `o2nc.certificates.doubling` bounds the average squared
-    gradient.
+    `o2nc.certificates.theorem1_doubling` bounds the average squared gradient after every round, whether or not a phase
+    is over.
 
     Args:
         oracle: the online learner.
