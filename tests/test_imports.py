@@ -12,6 +12,7 @@ import o2nc
 PACKAGE = Path(o2nc.__file__).parent
 CORE = [
     "_xp",
+    "probes",
     "constants",
     "vectors",
     "operators",
@@ -27,7 +28,8 @@ FRONT_ENDS = ("torch", "optax")
 BELOW_SETS = {"_xp", "constants", "vectors", "operators"}
 MAY_IMPORT = {
     "_xp": set(),
-    "constants": set(),
+    "probes": set(),
+    "constants": {"probes"},
     "certificates": {"constants"},
     "vectors": {"_xp", "constants"},
     "operators": {"_xp", "constants", "vectors"},

@@ -28,6 +28,7 @@ from o2nc.conversions import (
     Adam,
     BallOGD,
     ClippedFTRL,
+    DoublingConversion,
     ExponentiatedConversion,
     HeavyBall,
     NormalizedSGD,
@@ -36,6 +37,7 @@ from o2nc.conversions import (
     RegularizedOMD,
     SegmentConversion,
     ShiftingConversion,
+    UntunedConversion,
 )
 from o2nc.operators import (
     Blockwise,
@@ -99,6 +101,7 @@ SHAPES = [(2, 1), (1,)]  # how three numbers are cut into Blocks
 LIBRARIES = {backend.name: backend for backend in BACKENDS if backend.name in ("numpy", "torch", "jax")}
 NUMPY = LIBRARIES["numpy"]
 SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+SHORT = Smooth(M=8.0, beta=1.0, sigma=2.5, T=2)  # the first of phases that double
 NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=100)
 
 
@@ -290,6 +293,7 @@ CONVERSIONS = {
     "Adam": (lambda oracle: Adam(eta=0.1), {}),
     "SmoothConversion": (lambda oracle: SmoothConversion(oracle, SMOOTH), {"predictable": True}),
     "descent": (lambda oracle: SmoothConversion(oracle, SMOOTH, kappa=1.0), {"predictable": True}),
+    "DoublingConversion": (lambda oracle: DoublingConversion(oracle, SHORT, kappa=1.0), {"predictable": True}),
     "SegmentConversion": (lambda oracle: SegmentConversion(oracle, SMOOTH), {"with_r": False}),
     "uniform": (lambda oracle: SegmentConversion(oracle, SMOOTH, r=None), {}),
     "NonsmoothConversion": (lambda oracle: NonsmoothConversion(oracle, NONSMOOTH), {}),
@@ -301,6 +305,7 @@ CONVERSIONS = {
     "OnlineScaled": (lambda oracle: Valued(OnlineScaled(alpha=0.1, P1=0.1)), {}),
     "ratio": (lambda oracle: Valued(OnlineScaled(alpha=0.1, high=0.5, f_star=-D)), {}),
     "OnlineScaledHeavyBall": (lambda oracle: Valued(OnlineScaledHeavyBall(alpha=0.1, P1=0.1, tau=1.0)), {}),
+    "UntunedConversion": (lambda oracle: UntunedConversion(oracle, kappa=1.0), {"predictable": True}),
 }
 
 

@@ -4,6 +4,8 @@ from . import certificates, oracles, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
 from .constants import Nonsmooth, Smooth
 from .conversions import SGD, NonsmoothConversion, SegmentConversion, SmoothConversion
+from .probes import Probes
+from .probing import probe
 from .vectors import Blocks
 
 __version__ = "0.1.0"
@@ -13,6 +15,7 @@ __all__ = [
     "NonfiniteGradientError",
     "Nonsmooth",
     "NonsmoothConversion",
+    "Probes",
     "Result",
     "SegmentConversion",
     "Smooth",
@@ -20,5 +23,6 @@ __all__ = [
     "certificates",
     "minimize",
     "oracles",
+    "probe",
     "sets",
 ]

@@ -66,7 +66,7 @@ class Result:
     x: Vector  # an iterate drawn uniformly (Algorithm 1), or y_bar_tau (Algorithm 2): what the theorems are about
     last: Vector  # the point after the last round
     regret: Any  # sum of L_t(U_t) - L_t(I), one number a replication
-    certificate: Certificate  # the theorem with the measured regret
+    certificate: Certificate | None  # the theorem with the measured regret; None if the constants were estimated
     a_priori: Certificate | None  # the theorem with the regret bound that the oracle states, if it states one
     tight: Certificate | None  # the tight certificate from the sums of the run and its first sample (Algorithm 1)
     clipped: float  # the share of rounds in which the tracker's projection was active: large means wrong constants
@@ -76,8 +76,13 @@ class Result:
     seed: int
     versions: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def reason(self) -> str:
+        """Why there is no certificate; empty if there is one."""
+        return self.constants.practical
+
     def __str__(self) -> str:
-        parts = [self.certificate, self.tight, self.a_priori]
+        parts = [self.reason or None, self.certificate, self.tight, self.a_priori]
         return "\n\n".join(str(part) for part in parts if part is not None)
 
 
@@ -130,7 +135,7 @@ def minimize(
     True
     """
     check_vector("x1", x1)
-    _check_gradient(gradient)
+    check_gradient(gradient)
     if not isinstance(seed, int) or seed < 0:
         raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
@@ -157,7 +162,7 @@ def minimize(
     trajectory: list[Vector] | None = [] if record else None
     for t in progress(range(1, constants.T + 1), show_progress):
         s = gradient(apply(_xp.copy, x), rng)  # a copy: whoever works in place changes nothing of ours
-        _check_sample(s, x, t, state)
+        check_sample(s, x, t, state)
         if t == 1:
             first = _floats(inner(s, s))  # E|s_1|^2 >= |grad f(x_1)|^2
         if trajectory is not None:
@@ -181,8 +186,8 @@ def minimize(
         x=drawn if isinstance(constants, Smooth) else state.output,
         last=x,
         regret=state.regret,
-        certificate=measured(conversion, _floats(state.regret)),
-        a_priori=stated(conversion, x1),
+        certificate=None if constants.practical else measured(conversion, _floats(state.regret)),
+        a_priori=None if constants.practical else stated(conversion, x1),
         tight=(
             tight(
                 constants,
@@ -191,7 +196,7 @@ def minimize(
                 W=_floats(state.W),
                 first=min(sum(first) / len(first), constants.G0**2),
             )
-            if isinstance(constants, Smooth)
+            if isinstance(constants, Smooth) and not constants.practical
             else None
         ),
         clipped=share,
@@ -203,7 +208,7 @@ def minimize(
     )
 
 
-def _check_gradient(gradient: Any) -> None:
+def check_gradient(gradient: Any) -> None:
     """Raise unless ``gradient`` can be called as gradient(x, rng); what has no signature is left to the call."""
     if not callable(gradient):
         raise TypeError(f"`gradient` must be a function of x and rng; got {brief(gradient)}.")
@@ -219,7 +224,7 @@ def _check_gradient(gradient: Any) -> None:
         ) from error
 
 
-def _check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
+def check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
     arrays = list(zip(*(v.arrays if isinstance(v, Blocks) else (v,) for v in (s, x)), strict=False))
     if isinstance(s, Blocks) != isinstance(x, Blocks):
         raise TypeError(f"`gradient` must return a vector like `x`; got {type(s).__name__} in round {t}.")

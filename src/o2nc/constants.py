@@ -2,9 +2,11 @@
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+from .probes import Probes
 
 KAPPA_LIMIT = Fraction(6080, 129)  # where the constants of Theorem 1 with the descent loss end
 
@@ -75,6 +77,7 @@ class Smooth:
         beta: Lipschitz constant of the gradient.
         sigma: root of the variance of the stochastic gradient; 0 is an exact gradient.
         T: horizon, the number of rounds.
+        probes: what M, beta and sigma were estimated from; None if they are known. No certificate is made of estimates.
 
     Reference: Algorithm 1, line 1.
 
@@ -87,6 +90,7 @@ class Smooth:
     beta: float
     sigma: float
     T: int
+    probes: Probes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_number("M", self.M, positive=True)
@@ -95,6 +99,27 @@ class Smooth:
         check_horizon(self.T)
         for name, value in self.values._asdict().items():
             check_number(f"{name} of M, beta, sigma and T", value, positive=True)  # beyond the floating numbers
+
+    @classmethod
+    def estimate(cls, probes: Probes, T: int) -> "Smooth":
+        """The constants that ``probes`` suggest, labelled practical.
+
+        >>> seen = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0))
+        >>> c = Smooth.estimate(seen, T=100)
+        >>> print(c.M, c.beta, c.practical)
+        4.0 4.0 practical: the constants were estimated from 8 samples at 2 points
+        """
+        if not isinstance(probes, Probes):
+            raise TypeError(f"`probes` must be what `o2nc.probe` returns; got {brief(probes)}.")
+        return cls(M=probes.M, beta=probes.beta, sigma=probes.sigma, T=T, probes=probes)
+
+    @property
+    def practical(self) -> str:
+        """Why no theorem is about a run with these constants; empty if they are known."""
+        if self.probes is None:
+            return ""
+        seen = self.probes
+        return f"practical: the constants were estimated from {seen.samples} samples at {len(seen.distances)} points"
 
     @property
     def values(self) -> SmoothValues:
@@ -238,6 +263,11 @@ class Nonsmooth:
     def energy(self) -> float:
         r"""A bound on $\sum_tE(\|s_t\|\|z_t\|)^2$, namely $TB^2$: the scale of the losses."""
         return self.T * self.B**2
+
+    @property
+    def practical(self) -> str:
+        """Empty: these constants are given, never estimated."""
+        return ""
 
     @property
     def is_tuned(self) -> bool:

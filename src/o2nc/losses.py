@@ -86,7 +86,7 @@ class DescentLoss(NamedTuple):
     s: Vector  # the fresh sample
     m: Vector  # the predictable direction
     scale: float
-    curvature: float
+    curvature: Scalar
 
     def __call__(self, v: Vector) -> Scalar:
         """c (-<s, v> + q |v|^2)."""
@@ -94,7 +94,7 @@ class DescentLoss(NamedTuple):
 
     def gradient(self, v: Vector) -> Vector:
         """c (-s + 2 q v)."""
-        return (self.scale * 2 * self.curvature) * v - self.scale * self.s
+        return v * (self.scale * 2 * self.curvature) - self.scale * self.s
 
     def restricted(self, part: Callable[[Vector], Vector]) -> "DescentLoss":
         """The same with the parts of s and m."""

@@ -7,6 +7,7 @@ counted in the order in which the paper states them.
 """
 
 from .certificate import Certificate
+from .doubling import phases, theorem1_doubling
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
 from .nonsmooth import theorem2, theorem2_tuned
 from .nonsmooth_lemmas import (
@@ -72,6 +73,7 @@ __all__ = [
     "output_gradient",
     "output_mass",
     "output_weight",
+    "phases",
     "projection",
     "reading",
     "segment_factors",
@@ -83,6 +85,7 @@ __all__ = [
     "sqrt_regret",
     "student_quantile",
     "theorem1",
+    "theorem1_doubling",
     "theorem1_segment",
     "theorem1_sharp",
     "theorem2",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ..constants import check_number
+from ..constants import Smooth, check_number
 
 
 def check_size(name: str, value: float, *, positive: bool = False) -> None:
@@ -15,6 +15,18 @@ def check_size(name: str, value: float, *, positive: bool = False) -> None:
     ValueError: `sigma` must be finite and nonnegative; got -1.0.
     """
     check_number(name, float(value) if isinstance(value, Fraction) else value, positive=positive)
+
+
+def check_known(constants: Smooth) -> None:
+    """Raise unless the constants are known: a bound made of estimates is none.
+
+    >>> from o2nc import Probes
+    >>> check_known(Smooth.estimate(Probes(8, (0.0, 1.0), (1.0, 1.0), (0.0, 0.0), (1.0, 1.0)), T=10))
+    Traceback (most recent call last):
+    ValueError: `constants` must be known for a certificate; practical: the constants were estimated from 8 samples at 2 points.
+    """  # noqa: E501
+    if constants.practical:
+        raise ValueError(f"`constants` must be known for a certificate; {constants.practical}.")
 
 
 def check_finite(name: str, value: float) -> None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Unpack
 
 from ..constants import KAPPA_LIMIT, Smooth
-from .arguments import check_finite, check_size
+from .arguments import check_finite, check_known, check_size
 from .certificate import Certificate, Details
 
 
@@ -139,6 +139,7 @@ def with_factors(
     details: Details,
 ) -> Certificate:
     """The certificate with these factors of G^2 / a, G R and a V_T."""
+    check_known(constants)
     check_finite("regret", regret)
     V_T = constants.sigma**2 * constants.T if V_T is None else V_T
     check_size("V_T", V_T)
@@ -201,6 +202,7 @@ def reading(regret: float, stderr: float = 0.0) -> str:
 
 
 def _printed(name: str, constants: Smooth, regret: float, label: str, details: Details) -> Certificate:
+    check_known(constants)
     check_finite("regret", regret)
     T, G = constants.T, constants.G
     terms = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from statistics import fmean
 
 from ..constants import Smooth, check_horizon
-from .arguments import replicated
+from .arguments import check_known, replicated
 from .certificate import Certificate
 from .student import check_confidence, mean_interval
 from .tight_tracker import tracker_error_best, tracker_error_parts
@@ -139,6 +139,7 @@ def tight_regret(
 
 def known(constants: Smooth, rounds: int | None, first: float | None, V_T: float | None) -> tuple[int, float, float]:
     """The number of rounds, and the a-priori bounds of what was not measured."""
+    check_known(constants)
     T = constants.T if rounds is None else rounds
     check_horizon(T)
     return T, constants.G0**2 if first is None else first, constants.sigma**2 * T if V_T is None else V_T

@@ -3,6 +3,7 @@
 from .adam import Adam, AdamState
 from .base import Conversion
 from .clipped_ftrl import ClippedFTRL, ClippedFTRLState
+from .doubling import DoublingConversion, DoublingState
 from .exponentiated import ExponentiatedConversion, ExponentiatedState
 from .heavy_ball import HeavyBall, HeavyBallState
 from .learner import Learner
@@ -15,6 +16,7 @@ from .segment import SegmentConversion, SegmentState
 from .sgd import SGD, SGDState
 from .shifting import BallOGD, BallOGDState, ShiftingConversion, ShiftingState
 from .smooth import SmoothConversion, SmoothState
+from .untuned import UntunedConversion, UntunedState
 
 __all__ = [
     "SGD",
@@ -25,6 +27,8 @@ __all__ = [
     "ClippedFTRL",
     "ClippedFTRLState",
     "Conversion",
+    "DoublingConversion",
+    "DoublingState",
     "ExponentiatedConversion",
     "ExponentiatedState",
     "HeavyBall",
@@ -47,4 +51,6 @@ __all__ = [
     "ShiftingState",
     "SmoothConversion",
     "SmoothState",
+    "UntunedConversion",
+    "UntunedState",
 ]

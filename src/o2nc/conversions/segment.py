@@ -84,7 +84,7 @@ class SegmentConversion:
             raise ValueError("`update` needs the next uniform `r` if and only if the conversion has `r=None`.")
         check_like("s", s, state.m)
         m, (_, G0, a, eta) = state.m, self.constants.values
-        loss = revealed_loss(s, m, self.constants, self.kappa)
+        loss = revealed_loss(s, m, self.constants, self.kappa, eta)
         Um = -(1 / eta) * state.delta
         tracker, square = project_ball((1 - a) * m + a * s, G0)
         oracle = self.oracle.learn(state.oracle, loss)

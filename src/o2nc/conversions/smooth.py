@@ -9,7 +9,7 @@ from ..constants import KAPPA_LIMIT, Smooth, check_number
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle, check_is_oracle
-from ..vectors import Vector, check_like, check_vector, inner, project_ball, zero_scalar, zeros_like
+from ..vectors import Scalar, Vector, check_like, check_vector, inner, project_ball, zero_scalar, zeros_like
 
 
 class SmoothState(NamedTuple):
@@ -70,28 +70,33 @@ class SmoothConversion:
         self, s: Vector, state: SmoothState, x: Vector | None = None, *, r: Any = None
     ) -> tuple[Vector, SmoothState]:
         """One round; ``s`` is a fresh sample of the gradient at x_t. Neither ``x`` nor ``r`` is used."""
-        check_like("s", s, state.m)
-        m, (_, G0, a, eta) = state.m, self.constants.values
-        U = self.oracle.play(state.oracle, m)  # line 3
-        loss = revealed_loss(s, m, self.constants, self.kappa)  # line 5
-        Um, sm = act(U, m), inner(s, m)
-        tracker, square = project_ball((1 - a) * m + a * s, G0)  # line 7
-        return -eta * Um, SmoothState(  # line 6
-            m=tracker,
-            oracle=self.oracle.learn(state.oracle, loss),
-            regret=state.regret + loss(Um) - loss(m),
-            Q=state.Q + sm,
-            N=state.N + inner(m, m),
-            W=state.W + inner(Um, Um),
-            clipped=state.clipped + _xp.indicator(square > G0**2, square),
-        )
+        return one_round(self, s, state, self.constants.a, self.constants.eta)
 
 
-def revealed_loss(s: Vector, m: Vector, constants: Smooth, kappa: float) -> Loss:
+def one_round(conversion: Any, s: Vector, state: SmoothState, a: Scalar, eta: Scalar) -> tuple[Vector, SmoothState]:
+    """A round of Algorithm 1 with the oracle, the constants and the loss of ``conversion``, and with these rates."""
+    check_like("s", s, state.m)
+    m, G0, oracle = state.m, conversion.constants.G0, conversion.oracle
+    U = oracle.play(state.oracle, m)  # line 3
+    loss = revealed_loss(s, m, conversion.constants, conversion.kappa, eta)  # line 5
+    Um, sm = act(U, m), inner(s, m)
+    tracker, square = project_ball(m * (1 - a) + s * a, G0)  # line 7
+    return Um * -eta, SmoothState(  # line 6
+        m=tracker,
+        oracle=oracle.learn(state.oracle, loss),
+        regret=state.regret + loss(Um) - loss(m),
+        Q=state.Q + sm,
+        N=state.N + inner(m, m),
+        W=state.W + inner(Um, Um),
+        clipped=state.clipped + _xp.indicator(square > G0**2, square),
+    )
+
+
+def revealed_loss(s: Vector, m: Vector, constants: Smooth, kappa: float, eta: Scalar) -> Loss:
     """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
     if kappa == 0:
         return LinearLoss(s, m, 1 / constants.G)
-    return DescentLoss(s, m, 1 / constants.G, kappa * constants.beta * constants.eta / 2)
+    return DescentLoss(s, m, 1 / constants.G, kappa * constants.beta * eta / 2)
 
 
 def check_smooth(oracle: Any, constants: Any, kappa: Any) -> None:

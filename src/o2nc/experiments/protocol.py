@@ -145,7 +145,7 @@ def _round(f: Objective, conversion: Any, learners: Sequence[int]) -> backends.R
         gap, g = f.gap_and_gradient(x)
         dx, after = conversion.update(g + noise, state, x, r=r)
         record = [gap, inner(g, g)]
-        if hasattr(state, "regret"):
+        if isinstance(getattr(conversion, "oracle", None), SideBySide):
             oracles = conversion.oracle.oracles
             record += [after.regret, *(oracles[k].weights(state.oracle[k])[..., 1:] for k in learners)]
         return (x + dx, after), tuple(record)

@@ -36,7 +36,7 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
     regret, clipped = (jnp.reshape(getattr(state, name), ()) if hasattr(state, name) else None
         for name in ("regret", "clipped"))  # fmt: skip
     bound = None
-    if isinstance(conversion, Proved):
+    if isinstance(conversion, Proved) and not conversion.constants.practical:
         terms = theorem(conversion, 1.0).terms  # every theorem is affine in the regret
         fixed = sum(value for name, value in terms.items() if name != "regret")
         bound = jnp.where(count == conversion.constants.T, fixed + terms["regret"] * regret, math.inf)  # type: ignore[operator]
@@ -93,6 +93,8 @@ def certificate(conversion: Proved, state: Any) -> Certificate:
     """
     if not isinstance(conversion, Proved):
         raise TypeError(f"`conversion` must be one with a theorem, Algorithm 1 or 2; got {type(conversion).__name__}.")
+    if conversion.constants.practical:
+        raise ValueError(f"`conversion` must have known constants for a certificate; {conversion.constants.practical}.")
     found = report(state)
     if isinstance(found.regret, jax.core.Tracer):
         raise TypeError("`certificate` must be called outside `jit`; inside, `report(state).bound` is an array.")

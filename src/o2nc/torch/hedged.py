@@ -32,8 +32,8 @@ class Hedged(torch.optim.Optimizer):
     $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$. This is practical: it has no certificate.
 
     State is kept per parameter, in float64 for those in float64 and else in float32; for a parameter that is narrower,
-    a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step. Parameters
-    may lie in parts on several processes (``DTensor``, FSDP2); so does their state, and all processes weigh alike.
+    a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step.
+    Parameters may lie in parts on several processes (``DTensor``, FSDP2): so does their state, and all weigh alike.
 
     Args:
         params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,

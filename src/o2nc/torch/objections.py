@@ -19,6 +19,8 @@ def objection(conversion: Conversion, groups: list[dict[str, Any]], fresh_sample
     """
     if not isinstance(conversion, Proved):
         return f"only Algorithms 1 and 2 are certified here, not {type(conversion).__name__}"
+    if conversion.constants.practical:
+        return conversion.constants.practical
     T, rates = conversion.constants.T, {float(group["lr"]) for group in groups}
     narrow = {str(p.dtype) for group in groups for p in group["params"] if torch.finfo(p.dtype).bits < 32}
     broken = {

@@ -1,0 +1,146 @@
+"""What it costs not to know the constants: the gap of Algorithm 1 with known ones, and of what does without.
+
+The same noise for all, replications paired. The page "Unknown constants" has the tables. Run:
+python benchmarks/unknown.py [--quick] [--seed 2] [--replications 16] [--iterations 3000] [--oracle identity ...]
+[--no-estimates] [--first 1e-3], of which the last changes the first step of `UntunedConversion`.
+"""
+
+import argparse
+import os
+from dataclasses import replace
+from functools import partial
+
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+import numpy as np
+
+from o2nc import Smooth, SmoothConversion, probe
+from o2nc.certificates import theorem1_doubling, theorem1_sharp
+from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
+from o2nc.experiments.methods import METHODS, Method
+from o2nc.experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
+from o2nc.experiments.objectives.draw import noise_of
+from o2nc.experiments.paper import T_RUN
+from o2nc.experiments.protocol import Cell, play
+from o2nc.experiments.statistics import reduction
+from o2nc.oracles import Constant
+
+LIKE = np.zeros(1)
+FIRST_PHASE = 100
+LIMIT = 2.0  # what was asked for
+ORACLES = ("identity", "learned", "blind")
+ESTIMATED = {"estimated": False, "estimated, with values": True}
+
+
+def probed(f, seed, with_values):
+    """Estimates from samples at the start of the run, whose noise is that of the first round."""
+
+    def gradient(x, rng):
+        return f.gradient(x) + noise_of(f, rng.choice([-1.0, 1.0], size=(1, 1, f.d)), 0)[0, 0]
+
+    value = (lambda x, rng: f.gap(x)) if with_values else None
+    return Smooth.estimate(probe(gradient, f.start(LIKE), value=value, seed=seed), T_RUN)
+
+
+def final_gaps(f, make, cell):
+    """The gap of each replication of ``cell`` at its last iteration, with the conversion that ``make`` makes."""
+    method = Method("one", "one", None, baseline=make)
+    return play(f, [method], cell)["one"].at("gap", cell.iterations)
+
+
+def gaps(f, base, args):
+    """By version, the final gaps of all replications; and the estimates, each replication with its own probes."""
+    oracle, kappa = base.oracle(f, LIKE), base.kappa
+    cell = partial(Cell, f.name, ("sgd",), iterations=args.iterations, seed=args.seed)
+    first = replace(f.constants(T_RUN), T=FIRST_PHASE)
+    versions = {
+        "known": lambda f: SmoothConversion(oracle, f.constants(T_RUN), kappa),
+        "unknown T: doubling": lambda f: DoublingConversion(oracle, first, kappa),
+        "all unknown: untuned": lambda f: UntunedConversion(oracle, kappa),
+    }
+    found = {name: final_gaps(f, make, cell(start=0, stop=args.replications)) for name, make in versions.items()}
+    estimates = {}
+    for name, with_values in {} if args.no_estimates else ESTIMATED.items():
+        estimates[name] = [probed(f, 1000 * args.seed + r, with_values) for r in range(args.replications)]
+        found[name] = np.concatenate(
+            [
+                final_gaps(f, lambda f, c=c: SmoothConversion(oracle, c, kappa), cell(start=r, stop=r + 1))
+                for r, c in enumerate(estimates[name])
+            ]
+        )
+    return found, estimates
+
+
+def bound_of_doubling(f, args):
+    """The average squared gradient of doubling with the identity, whose regret is 0, and its bound."""
+    c, cell = (
+        replace(f.constants(T_RUN), T=FIRST_PHASE),
+        Cell(f.name, ("sgd",), 0, args.replications, args.iterations, args.seed),
+    )
+    method = Method("one", "one", None, baseline=lambda f: DoublingConversion(Constant(), c))
+    measured = float(play(f, [method], cell)["one"].at("average", cell.iterations).mean())
+    return theorem1_doubling(c, regret=0.0, rounds=cell.iterations, measured=measured)
+
+
+def row(name, cells):
+    print("| " + " | ".join([name, *cells]) + " |", flush=True)
+
+
+def head(name, objectives):
+    print()
+    row(name, objectives)
+    print("|---" * (1 + len(objectives)) + "|")
+
+
+def ratio(own, known):
+    """The ratio of the mean gaps with its standard error; bold where it is more than was asked for."""
+    less = reduction(own, known)
+    text = f"{1 - less.value / 100:.3g} ± {less.stderr / 100:.1g}"
+    return f"**{text}**" if 1 - less.value / 100 > LIMIT else text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--replications", type=int, default=16)
+    parser.add_argument("--iterations", type=int, default=3000)
+    parser.add_argument("--oracle", nargs="*", default=ORACLES)
+    parser.add_argument("--no-estimates", action="store_true")
+    parser.add_argument("--first", type=float, default=untuned.FIRST)
+    args = parser.parse_args()
+    if args.quick:
+        args.replications, args.iterations = 2, 100
+    untuned.FIRST = args.first
+    objectives = OBJECTIVES | MORE_OBJECTIVES
+    print(f"seed {args.seed}, {args.replications} replications, {args.iterations} iterations, first {args.first:g}")
+    for key in args.oracle:
+        found = {name: gaps(f, METHODS[key], args) for name, f in objectives.items()}
+        head(f"gap over that of known constants, oracle `{key}`", objectives)
+        row("known: the gap itself", [f"{own['known'].mean():.3g}" for own, _ in found.values()])
+        for version in next(iter(found.values()))[0]:
+            if version != "known":
+                row(version, [ratio(own[version], own["known"]) for own, _ in found.values()])
+    head("unknown T: average squared gradient with the identity", objectives)
+    bounds = {name: bound_of_doubling(f, args) for name, f in objectives.items()}
+    row("measured", [f"{found.measured:.3g}" for found in bounds.values()])
+    row("bound of doubling", [f"{found.bound:.3g}" for found in bounds.values()])
+    of_T = [theorem1_sharp(replace(f.constants(T_RUN), T=args.iterations), 0.0) for f in objectives.values()]
+    row("bound of Theorem 1, T known", [f"{found.bound:.3g}" for found in of_T])
+    if args.no_estimates or not args.oracle:
+        return
+    head("estimate over truth, median", objectives)
+    for version in ESTIMATED:
+        for constant in ("M", "beta", "sigma", "eta"):
+            shares = [
+                np.median(
+                    [getattr(c, constant) / getattr(f.constants(T_RUN), constant) for c in found[name][1][version]]
+                )
+                for name, f in objectives.items()
+            ]
+            if version == "estimated" or constant in ("M", "eta"):
+                row(f"{constant}, {version}", [f"{share:.3g}" for share in shares])
+
+
+if __name__ == "__main__":
+    main()
