@@ -184,6 +184,19 @@ def without_gradients(rounds, lost, filled):
     return found(model, opt)
 
 
+def without_any(case):
+    """What there is before and after a step without gradients, at the start and later."""
+    model = wrapped(net(torch.float64), "fsdp")
+    opt = built(model, case)
+    opt.step()
+    states = len(opt.state)
+    fit(model, opt, 3)
+    before = found(model, opt)
+    opt.zero_grad()
+    opt.step()
+    return states, before, found(model, opt)
+
+
 def counted(kind, how):
     """The collectives of a step and a report, each with the bytes that this process brings in; and torch's count."""
     model = wrapped(net(), kind)
@@ -324,13 +337,15 @@ def cut_conversions():
     for case in [(kind, name) for kind, name in CASES if kind == "descent" or name == "hedge"]:
         layout = lambda a: distribute_tensor(a, mesh, [Shard(0) if a.ndim else Replicate()], src_data_rank=None)
         params = [torch.nn.Parameter(layout(p.detach())) for p in parameters()]
-        opt = Converted(params, build(*case))
-        for t in range(4):
-            for p, g in zip(params, draws(100 + t, scale=3.0), strict=True):
-                p.grad = layout(torch.as_tensor(g))
-            opt.step()
+        opt = Converted(params, build(*case), fresh_samples=True)
         if dist.get_rank() == 0:
             opt.report()  # by one process alone: nobody else is asked
+        for t in range(4):
+            for p, g in zip(params, draws(100 + t, scale=0.1), strict=True):
+                p.grad = layout(torch.as_tensor(g))
+            opt.step()
+        if dist.get_rank() == 1:
+            opt.report()
         results[case] = [p.full_tensor().detach() for p in params]
     return results
 

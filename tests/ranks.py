@@ -3,24 +3,30 @@
 import datetime
 import multiprocessing
 import os
+import tempfile
 import traceback
 import warnings
 
 import torch
 import torch.distributed as dist
 
-TIMEOUT = 120  # seconds after which somebody hangs
+TIMEOUT = 240  # seconds after which somebody hangs; the collectives give up after half of them
 
 
 class Ranks:
     """``n`` processes with a gloo group among them; they live until `close`, since starting one takes seconds."""
 
     def __init__(self, n, folder):
+        self.n, self.folder = n, folder
+        self.start()
+
+    def start(self):
         context = multiprocessing.get_context("spawn")
         self.pipes, self.processes = [], []
-        for rank in range(n):
+        store = tempfile.mkdtemp(dir=self.folder)
+        for rank in range(self.n):
             here, there = context.Pipe()
-            process = context.Process(target=serve, args=(rank, n, str(folder), there), daemon=True)
+            process = context.Process(target=serve, args=(rank, self.n, store, there), daemon=True)
             process.start()
             there.close()
             self.pipes.append(here)
@@ -33,6 +39,8 @@ class Ranks:
         results = [self.result(rank) for rank in range(len(self.pipes))]
         for rank, result in enumerate(results):
             if isinstance(result, Failure):
+                self.close()  # what they still send, or wait for, is of no use to others
+                self.start()
                 raise RuntimeError(f"Rank {rank} failed:\n{result.text}")
         return results
 
@@ -61,7 +69,9 @@ def serve(rank, n, folder, pipe):
     warnings.simplefilter("ignore")
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(n), LOCAL_RANK=str(rank))
     store = dist.FileStore(f"{folder}/store", n)
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=n, timeout=datetime.timedelta(seconds=TIMEOUT))
+    dist.init_process_group(
+        "gloo", store=store, rank=rank, world_size=n, timeout=datetime.timedelta(seconds=TIMEOUT / 2)
+    )
     while True:
         try:
             function, args = pipe.recv()

@@ -120,7 +120,7 @@ def test_the_certificate_holds_since_the_values_never_grow(name):
     assert more["average"] == pytest.approx(np.mean(squares), rel=1e-12)
     bound = theorem1_segment(conversion.constants, float(state.regret[0])).bound
     assert more["average"] <= more["tight"] <= 1.2 * more["average"]
-    assert more["tight"] <= bound <= more["a_priori"] * (n + 1) / n  # which is for one round more
+    assert more["tight"] <= bound <= more["a_priori"]
 
 
 def test_the_practical_step_claims_other_constants():

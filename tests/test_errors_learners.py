@@ -169,7 +169,6 @@ CASES = {
     "frank-wolfe without a rate": (
         lambda: FrankWolfe(Box(), eta=0.0), ValueError, "`FrankWolfe(eta=...)`", "positive; got 0.0",
     ),
-    "frank-wolfe without rounds": (lambda: FrankWolfe(Box(), eta=0.1, T=0), ValueError, "`T`", "at least 1; got 0"),
     "compared to nothing": (
         lambda: Compared(Constant(), []), ValueError, "`Compared(comparators=...)`", "one", "got []",
     ),

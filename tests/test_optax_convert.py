@@ -23,7 +23,8 @@ from o2nc.conversions import (
 from o2nc.directions import RMS, Momentum
 from o2nc.operators import Blockwise, Dense, Identity, Projector
 from o2nc.optax import certificate, convert, eval_params, report
-from o2nc.oracles import Adaptive, Constant, Hedge
+from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
+from o2nc.sets import Box
 from sentences import check
 
 ROUNDS = 6
@@ -43,6 +44,7 @@ def hedge(xp):
 def conversions(xp):
     return {
         "Algorithm 1": SmoothConversion(hedge(xp), SMOOTH),
+        "one learner a leaf": SmoothConversion(Product([OGD(Box()), AdaGrad(Box())]), SMOOTH),
         "segment, end": SegmentConversion(Adaptive([Momentum(), RMS()]), SMOOTH, r=1.0),
         "segment, uniform": SegmentConversion(Constant(), SMOOTH, r=None),
         "Algorithm 2": NonsmoothConversion(hedge(xp), NONSMOOTH),

@@ -28,24 +28,20 @@ def test_coin_betting(name, seed, T, endowment, scale):
         assert_below(record, u, stated.coin_betting(record, u, arena.diameter, endowment, scale, sizes))
     longest = np.linalg.norm(record.g, axis=-1).max()
     np.testing.assert_allclose(record.state.C.max(), max(longest, scale), rtol=1e-12)
-    if scale == 0 or scale >= longest:  # a promise that is broken has the bound with the excess, and no other
-        assert_stated(oracle, arena, record)
-    x = np.zeros((1, arena.d))
+    assert_stated(oracle, arena, record)  # whether the promise is kept or not
     kept = CoinBetting(arena.set, endowment=endowment, scale=longest + 1e-9)
     assert_stated(kept, arena, crowd(kept, name, seed, min(T, 9))[1])
-    assert kept.regret_bound(x, 1e9) == (math.inf if arena.identity is None else endowment * kept.scale)
 
 
 @pytest.mark.parametrize("name", FIXED)
 @settings(max_examples=10, **COMMON)
 @given(seed=seeds, T=rounds, eta=rates)
 def test_frank_wolfe(name, seed, T, eta):
-    oracle = FrankWolfe(ARENAS[name].set, eta=eta, T=T)
+    oracle = FrankWolfe(ARENAS[name].set, eta=eta)
     arena, record, comparators = crowd(oracle, name, seed, T)
     for u in comparators:
         assert_below(record, u, stated.frank_wolfe(record, u, arena.diameter, eta))
-    assert_stated(oracle, arena, record)
-    assert FrankWolfe(arena.set, eta=eta).regret_bound(np.zeros((1, arena.d)), 1.0) == math.inf
+    assert oracle.regret_bound(np.zeros((1, arena.d)), 1.0) == math.inf
 
 
 @pytest.mark.parametrize("name", [*POSITIVE, "positive-contractions"])
@@ -147,10 +143,8 @@ def test_frank_wolfe_far_away():
 def test_frank_wolfe_against_its_start(d):
     """To a corner in one step and back: 0.284 is the largest share that a search over short sequences has found."""
     arena, ones = games.box(-1.0, 1.0, d=d), np.ones(d)
-    oracle = FrankWolfe(arena.set, eta=1.0, T=2)
+    oracle = FrankWolfe(arena.set, eta=1.0)
     record, _ = against(oracle, arena, [drive(2.0 * ones, 1), drive(-4.47 * ones, 1)])
     distance, cost = stated.frank_wolfe(record, arena.identity, arena.diameter, 1.0)
     assert distance == 0
     assert 0.28 < record.regret(arena.identity)[0] / cost.item() <= 1
-    if d == 1:
-        assert 0.26 < share_of_regret_bound(oracle, arena, record) <= 1

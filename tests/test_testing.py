@@ -197,7 +197,7 @@ ORACLES = {  # how it is made from a set and a horizon, on which sets, and with 
     "FTRL binary": (lambda S, T: FTRL(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
     "CoinBetting": (lambda S, T: CoinBetting(S), SETS, {}),
     "CoinBetting scale": (lambda S, T: CoinBetting(S, scale=2.0), ["Hull", "SpectralBall"], {}),
-    "FrankWolfe": (lambda S, T: FrankWolfe(S, eta=T**-0.75, T=T), UNCHANGING, {"tuned": True}),
+    "FrankWolfe": (lambda S, T: FrankWolfe(S, eta=T**-0.75), UNCHANGING, {"tuned": True}),
     "AdaGrad": (lambda S, T: AdaGrad(S), COORDINATES, {}),
     "FullAdaGrad": (lambda S, T: FullAdaGrad(S), BASIC, {}),
     "OptimisticHedge": (lambda S, T: OptimisticHedge(S), EXPERTS, {}),

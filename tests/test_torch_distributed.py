@@ -69,6 +69,13 @@ def test_a_gradient_that_nobody_has_leaves_its_parameter_out(ranks):
     assert (after["one.bias"] - before["one.bias"]).abs().max() > 1e-3
 
 
+@pytest.mark.parametrize("case", ["hedged", "smooth"])
+def test_a_step_without_gradients_changes_nothing(ranks, case):
+    for states, before, after in ranks.run(parallel.without_any, case):
+        assert states == 0
+        torch.testing.assert_close(after, before, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("scope", ["shared", "tensor"])
 def test_what_goes_over_the_wire(ranks, scope):
     """One row of numbers a tensor is summed; each matrix of which polar wants the whole goes to its owner and back."""

@@ -66,10 +66,10 @@ def test_the_gathered_state_of_two_resumes_on_one(ranks, case):
             {"experts": "signs"},
             "experts of group 0 was ('momentum', 'adam') and is ('momentum', 'sign')",
         ),
-        ({"experts": "signs"}, {"experts": "adams"}, "root"),
+        ({"experts": "signs"}, {"experts": "adams"}, "weight.root."),
         ({"case": "smooth"}, {"case": "descent"}, "conversion.kappa was 0.0 and is 1.0 here"),
         ({"experts": "default"}, {"experts": "all"}, "mask.mask"),
-        ({"experts": "all"}, {"experts": "default"}, ".C"),
+        ({"experts": "all"}, {"experts": "default"}, "weight.C"),
     ],
 )
 def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, before, after, names):

@@ -17,11 +17,14 @@ from o2nc.oracles import (
     AdaGrad,
     AdaHedge,
     Adaptive,
+    CoinBetting,
     Compared,
     Constant,
     DiscountedHedge,
     Entropic,
     Hedge,
+    OverOracles,
+    Product,
     ShortMemoryHedge,
     Squint,
 )
@@ -54,6 +57,11 @@ def hull(make):
     return Hull((Identity(), mask(make)))
 
 
+def hull_of_3(make):
+    """On the second block alone."""
+    return Hull((Identity(), Diagonal(make([np.asarray([0.0, 0.5, 1.0])])[0])))
+
+
 ORACLES = {
     "constant": lambda make: Constant(),
     "fixed": lambda make: Constant(mask(make)),
@@ -76,6 +84,11 @@ ORACLES = {
     "adaptive": lambda make: Adaptive(
         [directions.Momentum(), directions.RMS(), directions.Sign(), directions.Polar()], learner=Hedge
     ),
+    "coin betting": lambda make: CoinBetting(Box(0.0, 1.0)),
+    "product": lambda make: Product(
+        [OGD(Box(0.0, 1.0)), AdaHedge(hull_of_3(make)), AdaGrad(Box(0.0, 1.0)), Constant()]
+    ),
+    "over oracles": lambda make: OverOracles([OGD(Box(0.0, 1.0)), Constant()]),
     "varying": lambda make: OGD(Varying(lambda t: Box(0.0, 1.0), holds_identity=True)),
 }
 CONVERSIONS = {

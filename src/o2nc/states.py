@@ -5,7 +5,7 @@ A state is a named tuple of arrays, of tuples, and of other such states. Formats
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 State = Any  # a NamedTuple of arrays, tuples and States
 Packed = Any  # nested dicts and lists of arrays
@@ -16,10 +16,22 @@ def is_named_tuple(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def leaves(state: State, name: str = "state", whole: type | tuple[()] = ()) -> Iterator[tuple[str, Any]]:
+class ByBlock(NamedTuple):
+    """States of which the k-th is about block k of a vector, and about no other.
+
+    Reference: none; a front end that keeps state per parameter puts each where it belongs.
+
+    >>> list(leaves(ByBlock((1.0, 2.0)), "x"))
+    [('x.parts[0]', 1.0), ('x.parts[1]', 2.0)]
+    """
+
+    parts: tuple[State, ...]
+
+
+def leaves(state: State, name: str = "state", whole: type | tuple[type, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Everything in a state that is no tuple, with the path that leads to it, in the order of the fields.
 
-    Tuples of the class ``whole`` are not taken apart.
+    Tuples of a class in ``whole`` are not taken apart.
 
     >>> from o2nc import Blocks
     >>> list(leaves(Blocks((1.0, 2.0)), "x"))
@@ -37,7 +49,7 @@ def leaves(state: State, name: str = "state", whole: type | tuple[()] = ()) -> I
         yield name, state
 
 
-def rebuild(like: State, values: Iterator[Any], whole: type | tuple[()] = ()) -> State:
+def rebuild(like: State, values: Iterator[Any], whole: type | tuple[type, ...] = ()) -> State:
     """The structure of ``like`` with ``values`` in the place of its leaves, in their order.
 
     >>> rebuild((1, (2, 3)), iter("abc"))

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..states import ByBlock
 from ..vectors import Blocks
 
 Tree = Any  # any pytree
@@ -66,6 +67,10 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, Blocks)
 
 
+def _is_apart(value: Any) -> bool:
+    return isinstance(value, (Blocks, ByBlock))  # vectors inside `ByBlock` are single leaves, and stay as they are
+
+
 def stored(state: Any, form: Form) -> Any:
     """A state of the core as Optax keeps it: vectors are trees.
 
@@ -73,13 +78,13 @@ def stored(state: Any, form: Form) -> Any:
     >>> stored((to_blocks(x, jnp.float32),), jax.tree.structure(x))
     (Blocks(arrays={'a': None, 'b': Array([1.], dtype=float32)}),)
     """
-    return jax.tree.map(lambda v: Blocks(to_tree(v, form)) if _is_vector(v) else v, state, is_leaf=_is_vector)
+    return jax.tree.map(lambda v: Blocks(to_tree(v, form)) if _is_vector(v) else v, state, is_leaf=_is_apart)
 
 
 def restored(state: Any) -> Any:
     """The inverse of `stored`."""
     return jax.tree.map(
-        lambda v: Blocks(tuple(jax.tree.leaves(v.arrays))) if _is_vector(v) else v, state, is_leaf=_is_vector
+        lambda v: Blocks(tuple(jax.tree.leaves(v.arrays))) if _is_vector(v) else v, state, is_leaf=_is_apart
     )
 
 

@@ -97,14 +97,15 @@ class CoinBetting:
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy`` = E, which bounds $E[C_T^2]$.
 
-        $(\varepsilon+D)\sqrt E$ without a scale; with one $\varepsilon\,scale$, if the promise is kept: that is the
-        caller's word.
+        $\varepsilon\sqrt{scale^2+E}+D\min\{\sqrt E,E/(4\,scale)\}$, whether the promise is kept or not: $C_T$ is at
+        most the root of $scale^2+\max_t\|g_t\|^2$, and $(c-scale)_+\le c^2/(4\,scale)$. If it is, the regret is at most
+        $\varepsilon\,scale$.
         """
         if not self.set.holds_identity:
             return math.inf
-        if self.scale > 0:
-            return self.endowment * self.scale
-        return (self.endowment + self.set.diameter(x)) * self.set.gradient_factor(x) * math.sqrt(energy)
+        E = self.set.gradient_factor(x) ** 2 * energy
+        excess = math.sqrt(E) if self.scale == 0 else min(math.sqrt(E), E / (4 * self.scale))
+        return self.endowment * math.hypot(self.scale, math.sqrt(E)) + self.set.diameter(x) * excess
 
 
 def inward(S: OperatorSet, g: Coordinates, state: CoinBettingState) -> Coordinates:

@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass
 
 from .. import _xp
-from ..constants import check_horizon, check_number
+from ..constants import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet, Varying
 from ..vectors import Vector, inner, leaf
 from . import base
 from .ftrl import FTRLState
-from .mirrors import Euclidean, start_divergence
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +29,6 @@ class FrankWolfe:
     Args:
         set: the operators to choose from, the same in every round.
         eta: the rate.
-        T: the number of rounds, if it is known; ``regret_bound`` needs it.
 
     Reference: Hazan and Kale (2012); Hazan (2016), section 7.5, here with a line search and a smaller constant.
 
@@ -45,7 +43,6 @@ class FrankWolfe:
 
     set: OperatorSet
     eta: float
-    T: int | None = None
 
     def __post_init__(self) -> None:
         base.check_set("FrankWolfe", self.set)
@@ -55,8 +52,6 @@ class FrankWolfe:
                 "got a Varying."
             )
         check_number("FrankWolfe(eta=...)", self.eta, positive=True)
-        if self.T is not None:
-            check_horizon(self.T)
 
     def init(self, x: Vector) -> FTRLState:
         """The set's starting point."""
@@ -77,13 +72,5 @@ class FrankWolfe:
         return FTRLState(u=u + base.scaled(S, step, way), y=y, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy`` = E, in at most T rounds.
-
-        $\|I-u_1\|^2/(2\eta)+2\,(D^2\eta T)^{1/3}E^{2/3}$; inf without T, since small gradients in many rounds may cost
-        much and have little energy.
-        """
-        if self.T is None:
-            return math.inf
-        E = self.set.gradient_factor(x) ** 2 * energy
-        cost = 2 * (self.set.diameter(x) ** 2 * self.eta * self.T * E**2) ** (1 / 3)
-        return start_divergence(Euclidean(), self.set, x) / self.eta + cost
+        """inf: the bound counts rounds, since small gradients in many rounds may cost much and have little energy."""
+        return math.inf

@@ -5,19 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..losses import Loss
 from ..operators import Blockwise, Operator, act, trusted
 from ..operators.scalars import flat_shapes
+from ..states import ByBlock
 from ..vectors import Blocks, Vector, check_shapes, check_vector
 from .base import Oracle, check_oracles, stated_bound
-
-
-class ProductState(NamedTuple):
-    """What the oracles remember."""
-
-    parts: tuple[Any, ...]  # their states, one a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +50,7 @@ class Product:
             object.__setattr__(self, "shapes", check_shapes("Product(shapes=...)", self.shapes))
             self._check_count("Product(shapes=...)", len(self.shapes))
 
-    def init(self, x: Vector) -> ProductState:
+    def init(self, x: Vector) -> ByBlock:
         """The states of the oracles."""
         check_vector("x", x)
         if isinstance(x, Blocks):
@@ -64,9 +59,9 @@ class Product:
             raise ValueError("`Product(shapes=...)` must be given to act on an array; got none.")
         elif sum(map(prod, self.shapes)) != x.shape[-1]:
             raise ValueError(f"`Product(shapes=...)` must fill the {x.shape[-1]} entries of `x`; got {self.shapes}.")
-        return ProductState(tuple(oracle.init(self._part(k, x)) for k, oracle in enumerate(self.oracles)))
+        return ByBlock(tuple(oracle.init(self._part(k, x)) for k, oracle in enumerate(self.oracles)))
 
-    def play(self, state: ProductState, m: Vector) -> Operator:
+    def play(self, state: ByBlock, m: Vector) -> Operator:
         """The operators of the oracles, one a block."""
         played = [oracle.play(state.parts[k], self._part(k, m)) for k, oracle in enumerate(self.oracles)]
         if not isinstance(m, Blocks):
@@ -74,11 +69,11 @@ class Product:
         operators = (U if X.ndim == 1 else OnBlock(U) for U, X in zip(played, m.arrays, strict=True))
         return trusted(Blockwise, operators=tuple(operators), shapes=None)
 
-    def learn(self, state: ProductState, loss: Loss) -> ProductState:
+    def learn(self, state: ByBlock, loss: Loss) -> ByBlock:
         """Show each oracle the loss of its block."""
         losses = [loss.restricted(partial(self._part, k)) for k in range(len(self.oracles))]
         triples = zip(self.oracles, state.parts, losses, strict=True)
-        return ProductState(tuple(oracle.learn(part, own) for oracle, part, own in triples))
+        return ByBlock(tuple(oracle.learn(part, own) for oracle, part, own in triples))
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """The sum of the bounds of the oracles, each with all of the energy: which block has it is not known."""

@@ -14,7 +14,7 @@ from .arguments import check_device
 from .coins import coin
 from .objections import objection
 from .report import Report
-from .shards import anywhere, laid_out, together
+from .shards import anywhere, is_shard, laid_out, together
 from .two_points import TwoPoints
 
 
@@ -65,6 +65,7 @@ class Converted(TwoPoints):
     (True, 'plug-in')
     """
 
+    _bound: tuple[Certificate | None] | None = None  # what the oracle states, once it was asked
     _own = ("conversion", "changed", "fresh_samples", "nonfinite")
 
     def __init__(
@@ -87,6 +88,8 @@ class Converted(TwoPoints):
             raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
         self.fresh_samples, self.nonfinite = fresh_samples, nonfinite
         super().__init__(params, conversion, seed, changed, lr=lr, weight_decay=weight_decay, maximize=maximize)
+        if any(map(is_shard, self._params)):
+            self.certificate()  # here, where all processes are: one that makes a report alone cannot ask others
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -126,10 +129,13 @@ class Converted(TwoPoints):
             void = f"the oracle played an operator of norm above 1 in round {t}"
         pieces = zip(rates, decays, x.arrays, dx.arrays, self._params, strict=True)
         x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for lr, w, a, b, p in pieces))
+        entries = self._entries(state, x, t)
         for p, a in zip(self._params, x.arrays, strict=True):
             p.copy_(a)
-        self._keep(self._entries(state, x, t))
+        self._keep(entries)
         self._set(void=void)
+        if not void:
+            self._stated()  # so that each process knows it when it makes a report alone
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
@@ -168,8 +174,16 @@ class Converted(TwoPoints):
         return measured(self.conversion, [self._measures()["regret"]])
 
     def _stated(self) -> Certificate | None:
-        with together(self._params):
-            return stated(self.conversion, self._point())
+        """The certificate from the bound of the oracle, which depends on the shapes of the parameters only."""
+        if self._bound is None:
+            with together(self._params):
+                self._bound = (stated(self.conversion, self._point()),)
+        return self._bound[0]
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
+        super().add_param_group(param_group)
+        self._bound = None
 
     def report(self) -> Report:
         """Rounds, regret and clipped share, if it has them, which point is held, and the certificate or the reason."""

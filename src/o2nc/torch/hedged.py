@@ -133,23 +133,24 @@ class Hedged(torch.optim.Optimizer):
         books = self.books
         s = [check_gradient(p) for p in books.params]
         rows = tuple(row for row, g in enumerate(s) if g is not None)
-        if not rows:
+        if not rows and not any(map(split_axes, books.params)):
             return
         there = torch.tensor([p.grad is not None for p in books.params])
         fresh = [books.params[row] for row in rows if not self.state.get(books.params[row])]
         books.start(rows)
         sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
         judgement = sweep.judge(there)
-        if not bool(judgement.squares.isfinite().all()):
+        is_finite = bool(judgement.squares.isfinite().all())
+        found = tuple(row for row in rows if judgement.there[row])
+        if not found or not is_finite:
             for p in fresh:
                 del self.state[p]
-            if self.nonfinite == "raise":
+            if not is_finite and self.nonfinite == "raise":
                 raise ValueError(
                     "Gradients must be finite, and their squares; they were not. Nothing was changed; "
                     "`Hedged(nonfinite='skip')` leaves such steps out."
                 )
             return
-        found = tuple(row for row in rows if judgement.there[row])
         if found != rows:  # parts for which no process has a gradient
             sweep = Sweep(books, self.param_groups, s, found, self.foreach, self.compile)
         sweep.learn(judgement)

@@ -75,7 +75,8 @@ class Sweep:
             found += self.reduce(experts, s, self._view(part, factors), bucket.owner, len(bucket.rows))
             found += found[-2:] * (len(part.experts) - len(experts))  # anything: it is multiplied by 0
         table = torch.zeros(len(books.params), 3 + 2 * self.plan.choice.shape[1], dtype=torch.float64)
-        table.index_put_(self.plan.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
+        if found:
+            table.index_put_(self.plan.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
         table[:, -1] = there
         table = totals(table, books.params)
         scale = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, self.plan.factor.T).T
