@@ -12,12 +12,11 @@ import argparse
 import os
 import sys
 from dataclasses import fields
-from pathlib import Path
 
 from language.options import Options
 from language.train import train
 
-TYPES = {"checkpoint": Path, "log": Path, "until": int}  # of options that may be None
+TYPES = {"checkpoint": str, "log": str, "until": int}  # of options that may be None
 
 
 def arguments() -> Options:

@@ -1,7 +1,6 @@
 """TensorBoard."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from o2nc.torch import Hedged, log
@@ -13,7 +12,7 @@ LOSSES = ("train", "held_out")
 
 
 def board(
-    folder: Path | None, place: Place, optimizers: Optimizers, step: int, every: int
+    folder: str | None, place: Place, optimizers: Optimizers, step: int, every: int
 ) -> Callable[[dict[str, Any]], None]:
     """What writes the losses of a record; the reports of `Hedged` are written from now on.
 

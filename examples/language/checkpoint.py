@@ -12,14 +12,14 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from .optimizers import Optimizers
 
 
-def newest(folder: Path) -> Path | None:
+def newest(folder: str) -> Path | None:
     """The last checkpoint that was written to its end."""
-    return max((path.parent for path in folder.glob("step-*/.metadata")), default=None)
+    return max((path.parent for path in Path(folder).glob("step-*/.metadata")), default=None)
 
 
-def save(folder: Path, step: int, model: nn.Module, optimizers: Optimizers, options: dict[str, Any]) -> None:
+def save(folder: str, step: int, model: nn.Module, optimizers: Optimizers, options: dict[str, Any]) -> None:
     """Write a checkpoint, then remove the one before it."""
-    before, path = newest(folder), folder / f"step-{step:08d}"
+    before, path = newest(folder), Path(folder) / f"step-{step:08d}"
     params, state = get_state_dict(model, optimizers)
     state = {"model": params, "optimizers": state, "step": step, "options": options}
     dcp.save(state, checkpoint_id=path)
@@ -27,7 +27,7 @@ def save(folder: Path, step: int, model: nn.Module, optimizers: Optimizers, opti
         shutil.rmtree(before)
 
 
-def load(folder: Path, model: nn.Module, optimizers: Optimizers, options: dict[str, Any]) -> int:
+def load(folder: str, model: nn.Module, optimizers: Optimizers, options: dict[str, Any]) -> int:
     """Read the newest checkpoint, if there is one, and return its step; raise if it is of another run."""
     if (path := newest(folder)) is None:
         return 0

@@ -1,7 +1,6 @@
 """What a run is, and what is wrong with it."""
 
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from .optimizers import OPTIMIZERS
@@ -31,8 +30,8 @@ class Options:
     every: int = option(100, "steps from one evaluation, and checkpoint, to the next", fixed=False)
     held_out: int = option(64, "windows of the files that are held out, for evaluation", fixed=False)
     until: int | None = option(None, "a step to stop after, as if interrupted", fixed=False)
-    checkpoint: Path | None = option(None, "a folder for checkpoints; a run goes on from what is there", fixed=False)
-    log: Path | None = option(None, "a folder for TensorBoard: losses, and weights and regret of `Hedged`", fixed=False)
+    checkpoint: str | None = option(None, "a folder for checkpoints; a run goes on from what is there", fixed=False)
+    log: str | None = option(None, "a folder for TensorBoard: losses, and weights and regret of `Hedged`", fixed=False)
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "context", "width", "layers", "heads", "every", "held_out"):

@@ -53,9 +53,10 @@ def evaluate(model: nn.Module, found: Windows, size: int, place: Place) -> float
 
 
 def weights(optimizers: Optimizers) -> Record:
-    """The weights of the experts of the matrices, if there are experts."""
-    reports = [opt.report() for opt in optimizers if hasattr(opt, "report")]
-    return {"weights": report["groups"][0]["weights"] for report in reports}
+    """The weights of the experts of the matrices, where there are experts."""
+    if not hasattr(optimizers[0], "report"):
+        return {}
+    return {"weights": optimizers[0].report()["groups"][0]["weights"]}
 
 
 def train(options: Options) -> Iterator[Record]:
