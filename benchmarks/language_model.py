@@ -11,7 +11,10 @@ it takes about an hour of CPU time.
 import argparse
 from pathlib import Path
 
+from pages import replace
+from pretraining.figure import draw
 from pretraining.run import METHODS, RUN, Cell, best_rate, load, next_pilot, run
+from pretraining.table import markdown
 
 OUT = Path(__file__).parent / "results" / "language_model.jsonl"
 
@@ -30,6 +33,12 @@ def main() -> None:
                 run(options.out, [cell])
         rates = {method: best_rate(load(options.out), method) for method in options.methods}
         run(options.out, [Cell(m, rates[m], seed, RUN.steps) for seed in options.seeds for m in options.methods])
+    results = load(options.out)
+    text = markdown(results)
+    print(text)
+    if options.docs:
+        replace(options.docs / "language-model.md", "results", text)
+        draw(results, options.docs / "assets" / "language-model.png")
 
 
 if __name__ == "__main__":

@@ -113,22 +113,26 @@ def test_resumed_equals_uninterrupted(optimizer, tmp_path):
     assert [path.name for path in (tmp_path / "parts").glob("step-*")] == ["step-00000008"]
 
 
-@pytest.mark.parametrize("optimizer", ["hedged", "adamw"])
-def test_two_processes_with_ddp_equal_one(optimizer, tmp_path):
-    printed = torchrun(tmp_path / "two", "--parallel", "ddp", "--optimizer", optimizer)
+def test_two_processes_with_ddp_equal_one(tmp_path):
+    printed = torchrun(tmp_path / "two", "--parallel", "ddp")
     assert [line.split("/")[0] for line in printed.splitlines()] == ["step      4", "step      8"]
-    assert_close(content(tmp_path / "two"), final(replace(SMALL, optimizer=optimizer), tmp_path / "one"), atol=1e-5)
+    assert_close(content(tmp_path / "two"), final(SMALL, tmp_path / "one"), atol=1e-5)
 
 
-@pytest.mark.parametrize("optimizer", ["hedged", "adamw"])
-def test_shards_equal_one_process_and_a_checkpoint_goes_from_two_to_one_and_back(optimizer, tmp_path):
-    options = replace(SMALL, optimizer=optimizer)
-    expected = final(options, tmp_path / "one")
-    torchrun(tmp_path / "changing", "--parallel", "fsdp", "--optimizer", optimizer, "--until", "3")
-    step, *_ = final(replace(options, until=5), tmp_path / "changing")
+def test_shards_equal_one_process_and_a_checkpoint_goes_from_two_to_one_and_back(tmp_path):
+    expected = final(SMALL, tmp_path / "one")
+    torchrun(tmp_path / "changing", "--parallel", "fsdp", "--until", "3")
+    step, *_ = final(replace(SMALL, until=5), tmp_path / "changing")
     assert step == 5
-    torchrun(tmp_path / "changing", "--parallel", "fsdp", "--optimizer", optimizer)
+    torchrun(tmp_path / "changing", "--parallel", "fsdp")
     assert_close(content(tmp_path / "changing"), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_a_group_of_one_is_one_process(parallel, tmp_path):
+    options = replace(SMALL, optimizer="adamw")
+    found = final(replace(options, parallel=parallel), tmp_path / parallel)
+    assert_close(found, final(options, tmp_path / "none"), atol=1e-6)
 
 
 def test_tensorboard_has_losses_weights_and_regret(tmp_path):
