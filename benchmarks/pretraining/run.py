@@ -13,7 +13,7 @@ METHODS = {"hedged": "Hedged", "adamw": "AdamW", "muon": "Muon + AdamW"}
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 MIDDLE = (3e-3, 1e-2)
 PILOT = Options(steps=100, every=25, seed=99)  # which is not among the seeds of the runs
-RUN = Options(steps=300, every=20)
+RUN = Options(steps=500, every=25)
 
 
 class Cell(NamedTuple):
