@@ -2,10 +2,10 @@
 
 Run: python benchmarks/language_model.py [--methods hedged ...] [--seeds 0 1 2] [--out FILE] [--docs DIR] [--no-run]
 
-First the pilots, short runs at several learning rates, then a run for every seed at the best rate of each method. Every
-run is appended to a file of JSON lines, and what is there already is not run again; so with the file of this repository
-the tables are printed at once. --docs docs writes them and the figure into docs/language-model.md. From nothing, all of
-it takes about an hour of CPU time.
+First the pilots, short runs at several learning rates, then a run for every seed at the best rate of each method, and
+one at each rate next to it. Every run is appended to a file of JSON lines, and what is there already is not run again;
+so with the file of this repository the tables are printed at once. --docs docs writes them and the figure into
+docs/language-model.md. From nothing, all of it takes about an hour of CPU time.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pages import replace
 from pretraining.figure import draw
-from pretraining.run import METHODS, RUN, Cell, best_rate, load, next_pilot, run
+from pretraining.run import METHODS, load, neighbours, next_pilot, run, runs
 from pretraining.table import markdown
 
 OUT = Path(__file__).parent / "results" / "language_model.jsonl"
@@ -31,8 +31,9 @@ def main() -> None:
         for method in options.methods:
             while cell := next_pilot(load(options.out), method):
                 run(options.out, [cell])
-        rates = {method: best_rate(load(options.out), method) for method in options.methods}
-        run(options.out, [Cell(m, rates[m], seed, RUN.steps) for seed in options.seeds for m in options.methods])
+        found = load(options.out)
+        run(options.out, runs(found, options.methods, options.seeds))
+        run(options.out, neighbours(found, options.methods))
     results = load(options.out)
     text = markdown(results)
     print(text)

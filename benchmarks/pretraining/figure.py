@@ -5,7 +5,8 @@ from statistics import fmean
 
 import matplotlib.pyplot as plt
 
-from .run import METHODS, RUN, Results
+from .run import METHODS, Results
+from .table import published
 
 COLORS = {"hedged": "black", "adamw": "tab:blue", "muon": "tab:red"}
 LOSSES = {"train": "training loss, nats a byte", "held_out": "held-out loss, nats a byte"}
@@ -15,11 +16,10 @@ SCALES = {"tokens": ("million tokens", 1e6), "cpu_seconds": ("CPU minutes", 60)}
 def draw(results: Results, path: Path) -> None:
     """A thin line a seed, a thick one for their mean."""
     fig, axes = plt.subplots(2, 2, figsize=(9.5, 7), sharey=True, layout="constrained")
-    runs = [(cell.optimizer, curve) for cell, curve in results.items() if cell.steps == RUN.steps]
     for row, (key, label) in zip(axes, LOSSES.items(), strict=True):
         for ax, (scale, (title, unit)) in zip(row, SCALES.items(), strict=True):
             for method, name in METHODS.items():
-                curves = [curve for optimizer, curve in runs if optimizer == method]
+                curves = published(results, method).values()
                 points = [[(record[scale] / unit, record[key]) for record in curve] for curve in curves]
                 for each in points:
                     ax.plot(*zip(*each, strict=True), color=COLORS[method], lw=0.6, alpha=0.5)

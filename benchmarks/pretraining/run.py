@@ -59,6 +59,17 @@ def next_pilot(results: Results, method: str) -> Cell | None:
     return Cell(method, wanted[0], PILOT.seed, PILOT.steps) if wanted else None
 
 
+def runs(results: Results, methods: list[str], seeds: list[int]) -> list[Cell]:
+    """What is published, the methods by turns."""
+    return [Cell(method, best_rate(results, method), seed, RUN.steps) for seed in seeds for method in methods]
+
+
+def neighbours(results: Results, methods: list[str]) -> list[Cell]:
+    """Full runs of the first seed at the rates next to the best: did the pilots, being short, choose well?"""
+    ks = [(method, RATES.index(best_rate(results, method))) for method in methods]
+    return [Cell(m, lr, 0, RUN.steps) for m, k in ks for lr in (*RATES[k + 1 : k + 2], *RATES[max(k - 1, 0) : k])]
+
+
 def run(out: Path, cells: list[Cell]) -> None:
     """Append the cells that are not in ``out``, one after the other."""
     torch.set_num_threads(1)

@@ -6,21 +6,21 @@ from itertools import pairwise
 from pages import table
 from seeds import mean, paired, plus_minus, standard_error
 
-from .run import METHODS, RATES, RUN, Results, pilots
+from .run import METHODS, PILOT, RATES, RUN, Cell, Results, best_rate, pilots, runs
+
+
+def published(results: Results, method: str) -> dict[int, list[dict]]:
+    """The curves of a method at its best rate, by seed."""
+    if not pilots(results, method):
+        return {}
+    seeds = sorted({cell.seed for cell in results if cell.steps == RUN.steps})
+    cells = {cell.seed: cell for cell in runs(results, [method], seeds) if cell in results}
+    return {seed: results[cell] for seed, cell in cells.items()}
 
 
 def last(results: Results, method: str, key: str) -> dict[int, float]:
     """Where the runs of a method ended, by seed."""
-    return {
-        cell.seed: curve[-1][key]
-        for cell, curve in results.items()
-        if cell.optimizer == method and cell.steps == RUN.steps
-    }
-
-
-def rate(results: Results, method: str) -> str:
-    """The learning rate of the runs."""
-    return f"{next(c.lr for c in results if c.optimizer == method and c.steps == RUN.steps):g}"
+    return {seed: curve[-1][key] for seed, curve in published(results, method).items()}
 
 
 def entry(values: dict[int, float]) -> str:
@@ -45,10 +45,8 @@ def ends(results: Results) -> str:
         cpu, wall = (mean(last(results, method, key)) for key in ("cpu_seconds", "seconds"))
         compared = [(losses[key][method], losses[key]["hedged"]) for key in losses]
         numbers = [text for theirs, ours in compared for text in (entry(theirs), against(theirs, ours))]
-        speed = RUN.steps * RUN.tokens / cpu
-        body.append(
-            [title, rate(results, method), str(len(held_out)), *numbers, f"{cpu:.0f}", f"{wall:.0f}", f"{speed:,.0f}"]
-        )
+        costs = [f"{cpu:.0f}", f"{wall:.0f}", f"{RUN.steps * RUN.tokens / cpu:,.0f}"]
+        body.append([title, f"{best_rate(results, method):g}", str(len(held_out)), *numbers, *costs])
     header = ["", "lr", "seeds", "training loss", "above Hedged", "held-out loss", "above Hedged", "CPU seconds",
               "wall seconds", "tokens per CPU second"]  # fmt: skip
     return table(header, body)
@@ -56,13 +54,10 @@ def ends(results: Results) -> str:
 
 def at_equal_time(results: Results) -> str:
     """The held-out loss at the CPU time at which the fastest method ends, by linear interpolation."""
-    runs = {cell: curve for cell, curve in results.items() if cell.steps == RUN.steps}
-    if not runs:
-        return ""
-    seconds = min(curve[-1]["cpu_seconds"] for curve in runs.values())
+    curves = {method: published(results, method) for method in METHODS}
+    seconds = min(curve[-1]["cpu_seconds"] for each in curves.values() for curve in each.values())
     found = {
-        method: {cell.seed: interpolated(curve, seconds) for cell, curve in runs.items() if cell.optimizer == method}
-        for method in METHODS
+        method: {seed: interpolated(curve, seconds) for seed, curve in each.items()} for method, each in curves.items()
     }
     body = [
         [title, entry(found[method]), against(found[method], found["hedged"])]
@@ -80,9 +75,8 @@ def interpolated(curve: list[dict], seconds: float) -> float:
     return math.nan
 
 
-def of_pilots(results: Results) -> str:
-    """The held-out loss of the pilots; the best of each method is bold."""
-    found = {method: pilots(results, method) for method in METHODS}
+def by_rate(found: dict[str, dict[float, float]]) -> str:
+    """Losses of the methods at several rates; the best of each method is bold."""
     rates = [lr for lr in RATES if any(lr in losses for losses in found.values())]
 
     def shown(losses: dict[float, float], lr: float) -> str:
@@ -93,6 +87,12 @@ def of_pilots(results: Results) -> str:
     return table(["", *(f"lr {lr:g}" for lr in rates)], body)
 
 
+def at_rates(results: Results, method: str) -> dict[float, float]:
+    """The held-out losses of full runs of the first seed, by rate."""
+    curves = {lr: results.get(Cell(method, lr, 0, RUN.steps)) for lr in RATES}
+    return {lr: curve[-1]["held_out"] for lr, curve in curves.items() if curve}
+
+
 def markdown(results: Results) -> str:
     return "\n".join(
         [
@@ -100,7 +100,9 @@ def markdown(results: Results) -> str:
             ends(results),
             "At equal CPU time:\n",
             at_equal_time(results),
-            "The pilots, held-out loss:\n",
-            of_pilots(results),
+            f"The pilots, {PILOT.steps} steps, held-out loss:\n",
+            by_rate({method: pilots(results, method) for method in METHODS}),
+            f"Seed 0 at the rates next to the chosen one, all {RUN.steps} steps, held-out loss:\n",
+            by_rate({method: at_rates(results, method) for method in METHODS}),
         ]
     )
