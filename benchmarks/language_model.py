@@ -3,9 +3,9 @@
 Run: python benchmarks/language_model.py [--methods hedged ...] [--seeds 0 1 2] [--out FILE] [--docs DIR] [--no-run]
 
 First the pilots, short runs at several learning rates, then a run for every seed at the best rate of each method, and
-one at each rate next to it. Every run is appended to a file of JSON lines, and what is there already is not run again;
-so with the file of this repository the tables are printed at once. --docs docs writes them and the figure into
-docs/language-model.md. From nothing, all of it takes about an hour of CPU time.
+some at other rates, to see whether the pilots chose well. Every run is appended to a file of JSON lines, and what is
+there already is not run again; --no-run prints the tables of what is there. --docs docs writes them and the figure into
+docs/language-model.md. From nothing, all of it takes about an hour and a half of CPU time.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pages import replace
 from pretraining.figure import draw
-from pretraining.run import METHODS, load, neighbours, next_pilot, run, runs
+from pretraining.run import METHODS, PILOT, RUN, load, run, runs, search
 from pretraining.table import markdown
 
 OUT = Path(__file__).parent / "results" / "language_model.jsonl"
@@ -29,11 +29,10 @@ def main() -> None:
     options = parser.parse_args()
     if not options.no_run:
         for method in options.methods:
-            while cell := next_pilot(load(options.out), method):
-                run(options.out, [cell])
-        found = load(options.out)
-        run(options.out, runs(found, options.methods, options.seeds))
-        run(options.out, neighbours(found, options.methods))
+            search(options.out, method, PILOT)
+        run(options.out, runs(load(options.out), options.methods, options.seeds))
+        for method in options.methods:
+            search(options.out, method, RUN)
     results = load(options.out)
     text = markdown(results)
     print(text)

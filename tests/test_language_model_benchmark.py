@@ -3,32 +3,30 @@
 import json
 
 import pytest
-from pretraining.run import PILOT, RATES, RUN, Cell, best_rate, load, neighbours, next_pilot
+from pretraining.run import PILOT, RATES, RUN, Cell, load, next_rate, runs
 from pretraining.table import interpolated, last, markdown
 
 
 def searched(losses):
     """The rates that are tried, in order, if these are the losses by rate."""
-    results, tried = {}, []
-    while cell := next_pilot(results, "adamw"):
-        results[cell] = [{"held_out": losses[cell.lr]}]
-        tried.append(cell.lr)
-    return tried, best_rate(results, "adamw")
+    found = {}
+    while lr := next_rate(found):
+        found[lr] = losses[lr]
+    return list(found)
 
 
-def test_pilots_go_on_until_the_best_rate_has_worse_neighbours():
+def test_rates_are_searched_until_the_best_has_worse_neighbours():
     valley = lambda best: {lr: abs(k - RATES.index(best)) for k, lr in enumerate(RATES)}
-    assert searched(valley(0.01)) == ([0.003, 0.01, 0.03], 0.01)
-    assert searched(valley(0.003)) == ([0.003, 0.01, 0.001], 0.003)
-    assert searched(valley(0.0003)) == ([0.003, 0.01, 0.001, 0.0003], 0.0003)
-    assert searched(valley(0.1)) == ([0.003, 0.01, 0.03, 0.1], 0.1)
+    assert searched(valley(0.01)) == [0.003, 0.01, 0.03]
+    assert searched(valley(0.003)) == [0.003, 0.01, 0.001]
+    assert searched(valley(0.0003)) == [0.003, 0.01, 0.001, 0.0003]
+    assert searched(valley(0.1)) == [0.003, 0.01, 0.03, 0.1]
 
 
-def test_full_runs_at_the_rates_next_to_the_best():
-    results = {Cell("muon", lr, PILOT.seed, PILOT.steps): [{"held_out": lr}] for lr in RATES}
-    assert neighbours(results, ["muon"]) == [Cell("muon", 0.001, 0, RUN.steps)]
-    results[Cell("muon", 0.01, PILOT.seed, PILOT.steps)] = [{"held_out": 0.0}]
-    assert [cell.lr for cell in neighbours(results, ["muon"])] == [0.03, 0.003]
+def test_the_best_pilot_chooses_the_rate_of_the_runs():
+    results = {Cell("muon", lr, PILOT.seed, PILOT.steps): [{"held_out": abs(lr - 0.03)}] for lr in RATES}
+    results[Cell("muon", 0.01, 0, RUN.steps)] = [{"held_out": -1.0}]
+    assert runs(results, ["muon"], [0, 1]) == [Cell("muon", 0.03, seed, RUN.steps) for seed in (0, 1)]
 
 
 def test_between_two_evaluations_the_loss_is_interpolated():

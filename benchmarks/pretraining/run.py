@@ -11,7 +11,7 @@ from language.train import train
 
 METHODS = {"hedged": "Hedged", "adamw": "AdamW", "muon": "Muon + AdamW"}
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-MIDDLE = (3e-3, 1e-2)
+FIRST = 3e-3
 PILOT = Options(steps=100, every=25, seed=99)  # which is not among the seeds of the runs
 RUN = Options(steps=500, every=25)
 
@@ -38,36 +38,35 @@ def load(out: Path) -> Results:
     return {Cell(*(record[name] for name in Cell._fields)): record["curve"] for record in records}
 
 
-def pilots(results: Results, method: str) -> dict[float, float]:
-    """The loss on the files that were held out, by learning rate."""
-    found = {lr: results.get(Cell(method, lr, PILOT.seed, PILOT.steps)) for lr in RATES}
+def at_rates(results: Results, method: str, base: Options) -> dict[float, float]:
+    """The loss on the files that were held out, by learning rate, of the pilots or of the runs with the first seed."""
+    found = {lr: results.get(Cell(method, lr, base.seed, base.steps)) for lr in RATES}
     return {lr: curve[-1]["held_out"] for lr, curve in found.items() if curve}
 
 
-def best_rate(results: Results, method: str) -> float:
-    found = pilots(results, method)
+def chosen(results: Results, method: str) -> float:
+    """The best learning rate of the pilots."""
+    found = at_rates(results, method, PILOT)
     return min(found, key=found.get)
 
 
-def next_pilot(results: Results, method: str) -> Cell | None:
-    """The two rates in the middle first, then on from the better one, until a rate has worse neighbours."""
-    found = pilots(results, method)
-    wanted = [lr for lr in MIDDLE if lr not in found]
-    if not wanted:
-        k = RATES.index(best_rate(results, method))
-        wanted = [lr for lr in RATES[max(k - 1, 0) : k + 2] if lr not in found]
-    return Cell(method, wanted[0], PILOT.seed, PILOT.steps) if wanted else None
+def next_rate(found: dict[float, float]) -> float | None:
+    """From the first rate on, always to a neighbour of the best, until both are worse."""
+    if not found:
+        return FIRST
+    k = RATES.index(min(found, key=found.get))
+    return next((lr for lr in (*RATES[k + 1 : k + 2], *RATES[max(k - 1, 0) : k]) if lr not in found), None)
+
+
+def search(out: Path, method: str, base: Options) -> None:
+    """Run until the best rate of a method has worse neighbours."""
+    while lr := next_rate(at_rates(load(out), method, base)):
+        run(out, [Cell(method, lr, base.seed, base.steps)])
 
 
 def runs(results: Results, methods: list[str], seeds: list[int]) -> list[Cell]:
     """What is published, the methods by turns."""
-    return [Cell(method, best_rate(results, method), seed, RUN.steps) for seed in seeds for method in methods]
-
-
-def neighbours(results: Results, methods: list[str]) -> list[Cell]:
-    """Full runs of the first seed at the rates next to the best: did the pilots, being short, choose well?"""
-    ks = [(method, RATES.index(best_rate(results, method))) for method in methods]
-    return [Cell(m, lr, 0, RUN.steps) for m, k in ks for lr in (*RATES[k + 1 : k + 2], *RATES[max(k - 1, 0) : k])]
+    return [Cell(method, chosen(results, method), seed, RUN.steps) for seed in seeds for method in methods]
 
 
 def run(out: Path, cells: list[Cell]) -> None:

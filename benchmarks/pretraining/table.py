@@ -6,12 +6,12 @@ from itertools import pairwise
 from pages import table
 from seeds import mean, paired, plus_minus, standard_error
 
-from .run import METHODS, PILOT, RATES, RUN, Cell, Results, best_rate, pilots, runs
+from .run import METHODS, PILOT, RATES, RUN, Results, at_rates, chosen, runs
 
 
 def published(results: Results, method: str) -> dict[int, list[dict]]:
     """The curves of a method at its best rate, by seed."""
-    if not pilots(results, method):
+    if not at_rates(results, method, PILOT):
         return {}
     seeds = sorted({cell.seed for cell in results if cell.steps == RUN.steps})
     cells = {cell.seed: cell for cell in runs(results, [method], seeds) if cell in results}
@@ -46,7 +46,7 @@ def ends(results: Results) -> str:
         compared = [(losses[key][method], losses[key]["hedged"]) for key in losses]
         numbers = [text for theirs, ours in compared for text in (entry(theirs), against(theirs, ours))]
         costs = [f"{cpu:.0f}", f"{wall:.0f}", f"{RUN.steps * RUN.tokens / cpu:,.0f}"]
-        body.append([title, f"{best_rate(results, method):g}", str(len(held_out)), *numbers, *costs])
+        body.append([title, f"{chosen(results, method):g}", str(len(held_out)), *numbers, *costs])
     header = ["", "lr", "seeds", "training loss", "above Hedged", "held-out loss", "above Hedged", "CPU seconds",
               "wall seconds", "tokens per CPU second"]  # fmt: skip
     return table(header, body)
@@ -87,12 +87,6 @@ def by_rate(found: dict[str, dict[float, float]]) -> str:
     return table(["", *(f"lr {lr:g}" for lr in rates)], body)
 
 
-def at_rates(results: Results, method: str) -> dict[float, float]:
-    """The held-out losses of full runs of the first seed, by rate."""
-    curves = {lr: results.get(Cell(method, lr, 0, RUN.steps)) for lr in RATES}
-    return {lr: curve[-1]["held_out"] for lr, curve in curves.items() if curve}
-
-
 def markdown(results: Results) -> str:
     return "\n".join(
         [
@@ -101,8 +95,8 @@ def markdown(results: Results) -> str:
             "At equal CPU time:\n",
             at_equal_time(results),
             f"The pilots, {PILOT.steps} steps, held-out loss:\n",
-            by_rate({method: pilots(results, method) for method in METHODS}),
-            f"Seed 0 at the rates next to the chosen one, all {RUN.steps} steps, held-out loss:\n",
-            by_rate({method: at_rates(results, method) for method in METHODS}),
+            by_rate({method: at_rates(results, method, PILOT) for method in METHODS}),
+            f"Seed {RUN.seed} at other rates, all {RUN.steps} steps, held-out loss:\n",
+            by_rate({method: at_rates(results, method, RUN) for method in METHODS}),
         ]
     )
