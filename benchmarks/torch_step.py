@@ -7,9 +7,10 @@ python benchmarks/torch_step.py
 import statistics
 import time
 
+import examples  # noqa: F401
 import torch
+from language.muon import Muon
 
-from o2nc.operators import newton_schulz
 from o2nc.torch import Hedged, Mask
 
 REPEATS = 7
@@ -27,33 +28,12 @@ def tiny():
     return [(8, 8), (16,)] * 1000
 
 
-class Muon(torch.optim.Optimizer):
-    """Muon in float32, at AdamW's length, and AdamW for what is no matrix: the least that it can cost."""
+class WithAdamW:
+    """A Muon for the matrices, and AdamW for what is none."""
 
-    def __init__(self, params, lr):
-        params = list(params)
-        super().__init__([p for p in params if p.ndim == 2], {"lr": lr})
-        self.rest = torch.optim.AdamW([p for p in params if p.ndim != 2], lr=lr, foreach=True)
-
-    @torch.no_grad()
-    def step(self):
-        for group in self.param_groups:
-            for p in group["params"]:
-                state = self.state[p]
-                if not state:
-                    state["m"] = torch.zeros_like(p)
-                m = state["m"].lerp_(p.grad, 0.1)
-                X = newton_schulz(m)
-                p.sub_(X, alpha=group["lr"] * 0.2 * max(m.shape) ** 0.5)
-        self.rest.step()
-
-
-class TorchMuon:
-    """PyTorch's own, in bfloat16, and AdamW for what is no matrix."""
-
-    def __init__(self, params):
+    def __init__(self, muon, params):
         self.parts = [
-            torch.optim.Muon([p for p in params if p.ndim == 2], lr=1e-3),
+            muon([p for p in params if p.ndim == 2], lr=1e-3),
             torch.optim.AdamW([p for p in params if p.ndim != 2], lr=1e-3, foreach=True),
         ]
 
@@ -79,7 +59,7 @@ METHODS = {
     "Hedged momentum+mask": lambda params: Hedged(params, experts=("momentum", Mask(half))),
 }
 MUON = {
-    "Muon float32": lambda params: Muon(params, lr=1e-3),
+    "Muon float32": lambda params: WithAdamW(Muon, params),
     "Hedged momentum+adam+polar": lambda params: Hedged(params),
 }
 
@@ -117,7 +97,7 @@ def main():
         show(title, medians(METHODS, shapes), "AdamW foreach", "AdamW fused")
     show("25 million parameters, with polar", medians(MUON, gpt(), repeats=3), "Muon float32")
     small = gpt(width=256, layers=2, vocabulary=1024, context=256)
-    methods = {**MUON, "torch.optim.Muon": TorchMuon}
+    methods = {**MUON, "torch.optim.Muon": lambda params: WithAdamW(torch.optim.Muon, params)}
     show("2 million parameters, with polar", medians(methods, small, repeats=3), "Muon float32")
 
 

@@ -8,9 +8,9 @@ into docs/training.md. From nothing, all of it takes about an hour of CPU time, 
 """
 
 import argparse
-import re
 from pathlib import Path
 
+from pages import replace
 from training.figure import draw
 from training.methods import METHODS
 from training.run import load, run
@@ -40,9 +40,7 @@ def main() -> None:
     text = markdown(results)
     print(text)
     if options.docs:
-        page = options.docs / "training.md"
-        between = re.compile(r"(?<=<!-- tables -->\n\n).*(?=<!-- end of tables -->)", re.DOTALL)
-        page.write_text(between.sub(lambda _: text, page.read_text()))
+        replace(options.docs / "training.md", "tables", text)
         draw(results, options.docs / "assets" / "training.png")
 
 

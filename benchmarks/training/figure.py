@@ -4,9 +4,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import LogLocator
+from seeds import mean, standard_error
 
 from .methods import METHODS, RATES
-from .table import Results, mean, of_seeds, standard_error
+from .table import Results, of_seeds
 
 LOOKS = {
     "hedged": {"color": "black", "lw": 2.5, "marker": "o", "zorder": 5},

@@ -1,7 +1,9 @@
 """The results as Markdown: all losses, the criterion in every cell, and the best cells."""
 
 import math
-from statistics import fmean, stdev
+
+from pages import table as rows
+from seeds import mean, paired, plus_minus, standard_error
 
 from .methods import EXPERTS, METHODS, RATES
 from .run import Cell
@@ -13,31 +15,6 @@ def of_seeds(results: Results, task: str, method: str, lr: float, key: str = "tr
     """The losses of a cell of the table by seed."""
     mine = (task, method, lr)
     return {cell.seed: record[key] for cell, record in results.items() if (cell.task, cell.method, cell.lr) == mine}
-
-
-def standard_error(values: list[float]) -> float:
-    if len(values) < 2 or not all(map(math.isfinite, values)):
-        return math.nan
-    return stdev(values) / math.sqrt(len(values))
-
-
-def plus_minus(error: float) -> str:
-    """Nothing if there is but one seed."""
-    return "" if math.isnan(error) else f" ± {error:.4f}"
-
-
-def mean(losses: dict[int, float]) -> float:
-    return fmean(losses.values()) if losses else math.inf
-
-
-def paired(ours: dict[int, float], theirs: dict[int, float]) -> tuple[float, float]:
-    """The mean of the differences by seed and its standard error, over the seeds that both have."""
-    differences = [ours[seed] - theirs[seed] for seed in ours.keys() & theirs.keys()]
-    return fmean(differences), standard_error(differences)
-
-
-def rows(header: list[str], body: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *body)) + "\n"
 
 
 def losses(results: Results, task: str, key: str) -> str:

@@ -1,0 +1,90 @@
+"""Runs of the language model: pilots, which choose a learning rate, and the runs that are published."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import examples  # noqa: F401
+import torch
+from language.options import Options
+from language.train import train
+
+METHODS = {"hedged": "Hedged", "adamw": "AdamW", "muon": "Muon + AdamW"}
+RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+FIRST = 3e-3
+PILOT = Options(steps=100, every=25, seed=99)  # which is not among the seeds of the runs
+RUN = Options(steps=500, every=25)
+
+
+class Cell(NamedTuple):
+    optimizer: str
+    lr: float
+    seed: int
+    steps: int
+
+    @property
+    def options(self) -> Options:
+        base = PILOT if self.steps == PILOT.steps else RUN
+        return Options(**{**vars(base), **self._asdict()})
+
+
+Results = dict[Cell, list[dict]]  # the curve of each cell: a record an evaluation
+
+
+def load(out: Path) -> Results:
+    """The results in a file, by cell."""
+    lines = out.read_text().splitlines() if out.exists() else []
+    records = [json.loads(line) for line in lines]
+    return {Cell(*(record[name] for name in Cell._fields)): record["curve"] for record in records}
+
+
+def at_rates(results: Results, method: str, base: Options) -> dict[float, float]:
+    """The loss on the files that were held out, by learning rate, of the pilots or of the runs with the first seed."""
+    found = {lr: results.get(Cell(method, lr, base.seed, base.steps)) for lr in RATES}
+    return {lr: curve[-1]["held_out"] for lr, curve in found.items() if curve}
+
+
+def chosen(results: Results, method: str) -> float:
+    """The best learning rate of the pilots."""
+    found = at_rates(results, method, PILOT)
+    return min(found, key=found.get)
+
+
+def next_rate(found: dict[float, float]) -> float | None:
+    """From the first rate on, always to a neighbour of the best, until both are worse."""
+    if not found:
+        return FIRST
+    k = RATES.index(min(found, key=found.get))
+    return next((lr for lr in (*RATES[k + 1 : k + 2], *RATES[max(k - 1, 0) : k]) if lr not in found), None)
+
+
+def search(out: Path, method: str, base: Options) -> None:
+    """Run until the best rate of a method has worse neighbours."""
+    while lr := next_rate(at_rates(load(out), method, base)):
+        run(out, [Cell(method, lr, base.seed, base.steps)])
+
+
+def runs(results: Results, methods: list[str], seeds: list[int]) -> list[Cell]:
+    """What is published, the methods by turns."""
+    return [Cell(method, chosen(results, method), seed, RUN.steps) for seed in seeds for method in methods]
+
+
+def run(out: Path, cells: list[Cell]) -> None:
+    """Append the cells that are not in ``out``, one after the other."""
+    torch.set_num_threads(1)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for cell in cells:
+        if cell in load(out):
+            continue
+        curve = []
+        for record in train(cell.options):
+            curve.append({name: rounded(value) for name, value in record.items()})
+            print(f"{cell.optimizer} lr {cell.lr:g} seed {cell.seed}: {curve[-1]}", flush=True)
+        with out.open("a") as file:
+            file.write(json.dumps({**cell._asdict(), "curve": curve}) + "\n")
+
+
+def rounded(value):
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    return round(value, 4) if isinstance(value, float) else value

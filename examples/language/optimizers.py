@@ -1,0 +1,28 @@
+"""The optimizers that can be chosen, each made of a model, a learning rate and a weight decay."""
+
+import torch
+from torch import nn
+
+from o2nc.torch import Hedged, groups
+
+from .muon import Muon
+
+BETAS = (0.9, 0.95)
+Optimizers = list[torch.optim.Optimizer]  # several, for different parameters
+
+
+def hedged(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
+    return [Hedged(groups(model, weight_decay=weight_decay), lr=lr, betas=BETAS)]
+
+
+def adamw(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
+    return [torch.optim.AdamW(groups(model, weight_decay=weight_decay), lr=lr, betas=BETAS)]
+
+
+def muon(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
+    """Muon for the matrices, and AdamW for the table of tokens and the norms."""
+    matrices, *rest = groups(model, weight_decay=weight_decay)
+    return [Muon([matrices], lr=lr), torch.optim.AdamW(rest, lr=lr, betas=BETAS)]
+
+
+OPTIMIZERS = {"hedged": hedged, "adamw": adamw, "muon": muon}
