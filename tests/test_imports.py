@@ -13,6 +13,7 @@ PACKAGE = Path(o2nc.__file__).parent
 CORE = [
     "_xp",
     "probes",
+    "states",
     "constants",
     "vectors",
     "operators",
@@ -29,6 +30,7 @@ BELOW_SETS = {"_xp", "constants", "vectors", "operators"}
 MAY_IMPORT = {
     "_xp": set(),
     "probes": set(),
+    "states": set(),
     "constants": {"probes"},
     "certificates": {"constants"},
     "vectors": {"_xp", "constants"},
@@ -37,7 +39,7 @@ MAY_IMPORT = {
     "directions": BELOW_SETS,
     "promises": {"_xp"},
     "sets": BELOW_SETS,
-    "oracles": BELOW_SETS | {"losses", "directions", "sets", "certificates"},
+    "oracles": BELOW_SETS | {"states", "losses", "directions", "sets", "certificates"},
     "conversions": BELOW_SETS | {"losses", "oracles.base"},
 }
 

@@ -75,7 +75,6 @@ def test_coin_betting_loses_its_endowment_and_no_more(arena):
     """Against the identity, where it starts: each coin is followed by its opposite, so that every bet is lost."""
     oracle = CoinBetting(arena.set, endowment=0.5, scale=1.0)
     record, _ = against(oracle, arena, [hold([1.0], 40)])
-    assert 0.9 < share_of_regret_bound(oracle, arena, record) <= 1
     terms = [term.item() for term in stated.coin_betting(record, arena.identity, arena.diameter, 0.5, 1.0)]
     assert terms[1:] == [0, 0]
     assert 0.99 < record.regret(arena.identity)[0] / terms[0] <= 1

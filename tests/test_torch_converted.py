@@ -12,7 +12,7 @@ from o2nc.certificates import theorem1, theorem1_segment, theorem2
 from o2nc.conversions import HeavyBall
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import Constant, Hedge, ShortMemoryHedge
-from o2nc.states import leaves
+from o2nc.states import ByBlock, leaves
 from o2nc.torch import Converted
 from o2nc.torch.coins import coin
 from sentences import check
@@ -44,10 +44,11 @@ def test_the_numbers_are_those_of_the_core(kind, name):
         train(opt, 1, start=t)
         for p, a in zip(params, x.arrays, strict=True):
             np.testing.assert_allclose(p.detach().numpy(), a, rtol=0, atol=1e-12)
-    for path, leaf in leaves(state, whole=Blocks):
+    for path, leaf in leaves(state, whole=(Blocks, ByBlock)):
         for i, p in enumerate(params):
-            expected = leaf.arrays[i] if isinstance(leaf, Blocks) else leaf
-            np.testing.assert_allclose(opt.state[p][path].numpy(), expected, rtol=0, atol=1e-12, err_msg=path)
+            own = leaf.parts[i] if isinstance(leaf, ByBlock) else leaf.arrays[i] if isinstance(leaf, Blocks) else leaf
+            for key, expected in leaves(own, path):
+                np.testing.assert_allclose(opt.state[p][key].numpy(), expected, rtol=0, atol=1e-12, err_msg=key)
 
 
 def test_a_run_is_that_of_minimize():
