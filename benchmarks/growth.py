@@ -1,9 +1,9 @@
 """How a step grows with the dimension, the experts, the replications and the blocks, for every oracle and every set.
 
-A step is `SmoothConversion.update` on float64 NumPy arrays. Each size of a grid is twice the one before. Printed are the
-exponents of time (CPU, medians of interleaved repetitions) and of memory (the peak of one step beyond what it was given,
-by tracemalloc, which does not see the workspace of LAPACK), least squares on logarithms, as the tables of the page
-"How the cost grows". Run: python benchmarks/growth.py [name of an oracle ...]
+A step is `SmoothConversion.update` on float64 NumPy arrays, on grids of four sizes. Printed is the table of the page
+"How the cost grows": exponents of time (CPU, medians of interleaved repetitions) and of memory, by least squares on
+logarithms; the time at the largest d; and the numbers in the state and at the peak of a step, beyond what it was given
+(by tracemalloc, which does not see the workspace of LAPACK). Run: python benchmarks/growth.py [an oracle ...]
 """
 
 import math
@@ -21,12 +21,23 @@ import numpy as np
 from o2nc import Blocks, Smooth, SmoothConversion, oracles
 from o2nc.directions import RMS, Momentum, Sign
 from o2nc.operators import Diagonal, Identity
-from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall, Varying
+from o2nc.sets import (
+    BlockBox,
+    Box,
+    Fantope,
+    Hull,
+    LeftFactors,
+    PositiveContractions,
+    RightFactors,
+    SpectralBall,
+    TwoSided,
+    Varying,
+)
 from o2nc.states import leaves
 from o2nc.vectors import apply
 
 CONSTANTS = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
-SIZES, REPEATS, LEAST = 4, 5, 2e-3  # sizes of a grid, repetitions, seconds of one
+REPEATS, LEAST = 5, 2e-3  # repetitions, and seconds of one at least
 
 
 class Size(NamedTuple):
@@ -48,56 +59,91 @@ def varying(x, K):
     return Varying(lambda t: fixed, holds_identity=True)
 
 
+def quarters(x):
+    """The shapes that cut an array into four equal blocks; `Blocks` need none."""
+    return None if isinstance(x, Blocks) else ((x.shape[-1] // 4,),) * 4
+
+
+def square(x):
+    """The shape of x as a square matrix."""
+    return (math.isqrt(x.shape[-1]),) * 2
+
+
+def product(S, x):
+    oracle = oracles.OGD(S)
+    return oracles.Product([oracle] * (len(x.arrays) if isinstance(x, Blocks) else 4), quarters(x))
+
+
 # a set from a vector and K
 SETS = {
     "Hull": hull,
     "Varying": varying,
     "Box": lambda x, K: Box(),
+    "BlockBox": lambda x, K: BlockBox(shapes=quarters(x)),
     "PositiveContractions": lambda x, K: PositiveContractions(),
     "SpectralBall": lambda x, K: SpectralBall(),
+    "Fantope": lambda x, K: Fantope(2),
+    "LeftFactors": lambda x, K: LeftFactors(square(x)),
+    "RightFactors": lambda x, K: RightFactors(square(x)),
+    "TwoSided": lambda x, K: TwoSided(square(x)),
 }
 EXPERTS = ("Hull", "Varying")
-MATRICES = ("PositiveContractions", "SpectralBall")
-VECTORS = (*EXPERTS, "Box")
-NONE = ("no set",)
-# an oracle from a set, and the sets that it is measured on
+MATRICES = ("PositiveContractions", "SpectralBall", "Fantope")
+FACTORS = ("LeftFactors", "RightFactors", "TwoSided")
+VECTORS = ("Hull", "Box")
+BASIC = (*VECTORS, "PositiveContractions")
+NONE = ("none",)
+# an oracle from a set and a vector, and the sets that it is measured on
 ORACLES = {
-    "Constant": (lambda S: oracles.Constant(), NONE),
-    "Hedge": (lambda S: oracles.Hedge(S), EXPERTS),
-    "AdaHedge": (lambda S: oracles.AdaHedge(S), EXPERTS),
-    "Squint": (lambda S: oracles.Squint(S, scale=2.0), EXPERTS),
-    "OptimisticHedge": (lambda S: oracles.OptimisticHedge(S), EXPERTS),
-    "FixedShare": (lambda S: oracles.FixedShare(S), EXPERTS),
-    "DiscountedHedge": (lambda S: oracles.DiscountedHedge(S), EXPERTS),
-    "ShortMemoryHedge": (lambda S: oracles.ShortMemoryHedge(S), EXPERTS),
-    "Adaptive": (lambda S: oracles.Adaptive([Momentum(), RMS(), Sign()]), NONE),
-    "OGD": (lambda S: oracles.OGD(S), SETS),
-    "OMD": (lambda S: oracles.OMD(S, eta=0.1), SETS),
-    "OMD, entropic": (lambda S: oracles.OMD(S, eta=0.1, mirror=oracles.Entropic()), VECTORS),
-    "FTRL": (lambda S: oracles.FTRL(S, eta=0.1), SETS),
-    "SoloFTRL": (lambda S: oracles.SoloFTRL(S), SETS),
-    "OptimisticOMD": (lambda S: oracles.OptimisticOMD(S, eta=0.1), SETS),
-    "AdaGrad": (lambda S: oracles.AdaGrad(S), VECTORS),
-    "FullAdaGrad": (lambda S: oracles.FullAdaGrad(S), SETS),
-    "Compared": (lambda S: oracles.Compared(oracles.OGD(S), [Identity()]), ("Box",)),
+    "Constant": (lambda S, x: oracles.Constant(), NONE),
+    "Hedge": (lambda S, x: oracles.Hedge(S), EXPERTS),
+    "AdaHedge": (lambda S, x: oracles.AdaHedge(S), ("Hull",)),
+    "Squint": (lambda S, x: oracles.Squint(S, scale=2.0), ("Hull",)),
+    "OptimisticHedge": (lambda S, x: oracles.OptimisticHedge(S), ("Hull",)),
+    "FixedShare": (lambda S, x: oracles.FixedShare(S), ("Hull",)),
+    "DiscountedHedge": (lambda S, x: oracles.DiscountedHedge(S), ("Hull",)),
+    "ShortMemoryHedge": (lambda S, x: oracles.ShortMemoryHedge(S), ("Hull",)),
+    "Adaptive": (lambda S, x: oracles.Adaptive([Momentum(), RMS(), Sign()]), NONE),
+    "OGD": (lambda S, x: oracles.OGD(S), SETS),
+    "OMD": (lambda S, x: oracles.OMD(S, eta=0.1), BASIC),
+    "OMD, `Entropic`": (lambda S, x: oracles.OMD(S, eta=0.1, mirror=oracles.Entropic()), VECTORS),
+    "OMD, `BinaryEntropic`": (lambda S, x: oracles.OMD(S, 0.1, oracles.BinaryEntropic()), BASIC[1:]),
+    "FTRL": (lambda S, x: oracles.FTRL(S, eta=0.1), BASIC),
+    "SoloFTRL": (lambda S, x: oracles.SoloFTRL(S), BASIC),
+    "OptimisticOMD": (lambda S, x: oracles.OptimisticOMD(S, eta=0.1), BASIC),
+    "CoinBetting": (lambda S, x: oracles.CoinBetting(S), BASIC),
+    "FrankWolfe": (lambda S, x: oracles.FrankWolfe(S, eta=0.1), BASIC),
+    "AdaGrad": (lambda S, x: oracles.AdaGrad(S), VECTORS),
+    "FullAdaGrad": (lambda S, x: oracles.FullAdaGrad(S), BASIC),
+    "Product": (product, ("Box",)),
+    "OverOracles": (lambda S, x: oracles.OverOracles([oracles.Constant(), oracles.OGD(S)]), ("Box", "Fantope")),
+    "Compared": (lambda S, x: oracles.Compared(oracles.OGD(S), [Identity()]), ("Box",)),
 }
 
 
 def grids(name, kind):
-    """The grids of a row, by axis: whether coordinates are matrices, and whether the oracle keeps a matrix of them."""
+    """The grids of a row, by axis: large where a step is linear, small where it forms matrices."""
     full = name == "FullAdaGrad"
-    first = {(False, False): 15, (False, True): 5, (True, False): 5, (True, True): 2}[kind in MATRICES, full]
-    d = 15 if kind in EXPERTS else first
-    steps = range(SIZES)
-    found = {"d": [Size(d=2 ** (d + i)) for i in steps]}
-    small, rows = (2 ** min(first, 6), 6 if first > 5 else 3) if not full else (4, 3)
-    found["replications"] = [Size(d=small, R=2 ** (rows + i)) for i in steps]
+    small = full or kind in MATRICES or kind in FACTORS
+    if kind in FACTORS:
+        first = 1024
+    elif full and kind not in EXPERTS:
+        first = 4 if kind in MATRICES else 64
+    else:
+        first = 64 if kind in MATRICES else 2**15
+    d = doubled(first, 4 if kind in FACTORS else 2)
+    axes = {"d": [(n, Size(d=n)) for n in d]}
+    axes["replications"] = [(n, Size(d=4 if full else 64, R=n)) for n in doubled(8 if small else 256)]
     if kind in EXPERTS:
-        found["K"] = [Size(d=1024, K=2 ** ((4 if full else 5) + i)) for i in steps]
-    if kind not in MATRICES and not full:
-        found["block size"] = [Size(d=0, blocks=(4, 2 ** (13 + i))) for i in steps]
-        found["blocks"] = [Size(d=0, blocks=(2 ** (4 + i), 1024)) for i in steps]
-    return found
+        axes["K"] = [(n, Size(d=1024, K=n)) for n in doubled(32 if full else 16)]
+    if not small:
+        axes["block size"] = [(n, Size(d=0, blocks=(4, n))) for n in doubled(2**14)]
+        axes["blocks"] = [(n, Size(d=0, blocks=(n, 1024))) for n in doubled(8)]
+    return axes
+
+
+def doubled(first, factor=2):
+    return [first * factor**i for i in range(4)]
 
 
 def prepared(make, kind, size):
@@ -107,8 +153,7 @@ def prepared(make, kind, size):
         s = Blocks(tuple(rng.normal(size=size.blocks[1]) for _ in range(size.blocks[0])))
     else:
         s = rng.normal(size=(size.R, size.d) if size.R > 1 else size.d)
-    operators = SETS[kind](s, size.K) if kind in SETS else None
-    conversion = SmoothConversion(make(operators), CONSTANTS)
+    conversion = SmoothConversion(make(SETS[kind](s, size.K) if kind in SETS else None, s), CONSTANTS)
     state = conversion.init(s)
     for _ in range(2):
         _, state = conversion.update(s, state)
@@ -133,53 +178,47 @@ def peak(update, s, state):
 class Grid(NamedTuple):
     """What was measured on the sizes of a grid."""
 
+    sizes: list[int]
     seconds: list[float]
     peak: list[float]  # bytes
     kept: list[float]  # bytes of the state
 
+    def power(self, values):
+        """The exponent of the size that fits the values."""
+        return float(np.polyfit(np.log2(self.sizes), np.log2(values), 1)[0])
 
-def measured(make, kind, sizes):
-    cases = [prepared(make, kind, size) for size in sizes]
+    def numbers(self, values):
+        """Bytes as a multiple of a power of d, from the last of the grid."""
+        d, power = self.sizes[-1], round(self.power(values))
+        return f"{values[-1] / 8 / d**power:.3g}" + ("" if power == 0 else " d" if power == 1 else f" d^{power}")
+
+
+def measured(make, kind, grid):
+    cases = [prepared(make, kind, size) for _, size in grid]
     counts = [max(1, math.ceil(LEAST / max(seconds(*case, 1), 1e-6))) for case in cases]
     times = [[seconds(*case, count) for case, count in zip(cases, counts, strict=True)] for _ in range(REPEATS)]
-    kept = [float(sum(a.nbytes for _, a in leaves(state))) for _, _, state in cases]
-    return Grid([statistics.median(t) for t in zip(*times, strict=True)], [peak(*case) for case in cases], kept)
-
-
-def exponent(values):
-    """The slope of the logarithms to base 2."""
-    return float(np.polyfit(range(len(values)), np.log2(values), 1)[0])
-
-
-def in_words(values, d):
-    """Bytes as a multiple of a power of d, from the last of the grid."""
-    power = round(exponent(values))
-    number = values[-1] / 8 / d**power
-    return f"{number:.1f}" + (f" d^{power}" if power > 1 else " d" if power else "")
+    return Grid(
+        sizes=[n for n, _ in grid],
+        seconds=[statistics.median(t) for t in zip(*times, strict=True)],
+        peak=[peak(*case) for case in cases],
+        kept=[sum(a.nbytes for _, a in leaves(state)) for _, _, state in cases],
+    )
 
 
 def main(names):
-    first, second = [], []
+    print("| oracle | set | time | ms | at d | state | peak | K | replications | block size | blocks |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name in names or ORACLES:
         make, kinds = ORACLES[name]
         for kind in kinds:
-            sizes = grids(name, kind)
-            found = {axis: measured(make, kind, grid) for axis, grid in sizes.items()}
-            top, d = found["d"], sizes["d"][-1].d
-            first.append(
-                f"| {name} | {kind} | {exponent(top.seconds):.2f} | {1e3 * top.seconds[-1]:.2f} | {d} "
-                f"| {in_words(top.kept, d)} | {in_words(top.peak, d)} |"
-            )
-            cells = [
-                f"{exponent(found[axis].seconds):.2f}, {exponent(found[axis].peak):.2f}" if axis in found else ""
-                for axis in ("K", "replications", "block size", "blocks")
-            ]
-            second.append(f"| {name} | {kind} | {' | '.join(cells)} |")
-            print(first[-1], second[-1], file=sys.stderr)
-    print("| oracle | set | time as d to the power | ms | at d | state, numbers | peak, numbers |")
-    print("|---|---|---|---|---|---|---|", *first, sep="\n")
-    print("\n| oracle | set | K | replications | block size | blocks |")
-    print("|---|---|---|---|---|---|", *second, sep="\n")
+            found = {axis: measured(make, kind, grid) for axis, grid in grids(name, kind).items()}
+            top = found.pop("d")
+            cells = [name, kind, f"{top.power(top.seconds):.1f}", f"{1e3 * top.seconds[-1]:.2g}", f"{top.sizes[-1]}"]
+            cells += [top.numbers(top.kept), top.numbers(top.peak)]
+            for axis in ("K", "replications", "block size", "blocks"):
+                g = found.get(axis)
+                cells.append(f"{g.power(g.seconds):.1f}, {g.power(g.peak):.1f}" if g else "")
+            print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
