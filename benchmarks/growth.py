@@ -93,6 +93,8 @@ FACTORS = ("LeftFactors", "RightFactors", "TwoSided")
 VECTORS = ("Hull", "Box")
 BASIC = (*VECTORS, "PositiveContractions")
 NONE = ("none",)
+AXES = ("K", "replications", "block size", "blocks")
+HEADER = ("oracle", "set", "d: fit, last", "time at the largest d", "state", "peak", *AXES)
 # an oracle from a set and a vector, and the sets that it is measured on
 ORACLES = {
     "Constant": (lambda S, x: oracles.Constant(), NONE),
@@ -126,16 +128,17 @@ def grids(name, kind):
     full = name == "FullAdaGrad"
     small = full or kind in MATRICES or kind in FACTORS
     if kind in FACTORS:
-        first = 1024
+        first = 4096
     elif full and kind not in EXPERTS:
-        first = 4 if kind in MATRICES else 64
+        first = 4 if kind in MATRICES else 128
     else:
-        first = 64 if kind in MATRICES else 2**15
+        first = 128 if kind in MATRICES else 2**15
     d = doubled(first, 4 if kind in FACTORS else 2)
     axes = {"d": [(n, Size(d=n)) for n in d]}
-    axes["replications"] = [(n, Size(d=4 if full else 64, R=n)) for n in doubled(8 if small else 256)]
+    each = 4 if full else 1024 if kind in FACTORS else 64
+    axes["replications"] = [(n, Size(d=each, R=n)) for n in doubled(64 if full else 8 if small else 256)]
     if kind in EXPERTS:
-        axes["K"] = [(n, Size(d=1024, K=n)) for n in doubled(32 if full else 16)]
+        axes["K"] = [(n, Size(d=1024, K=n)) for n in doubled(128 if full else 16)]
     if not small:
         axes["block size"] = [(n, Size(d=0, blocks=(4, n))) for n in doubled(2**14)]
         axes["blocks"] = [(n, Size(d=0, blocks=(n, 1024))) for n in doubled(8)]
@@ -187,6 +190,10 @@ class Grid(NamedTuple):
         """The exponent of the size that fits the values."""
         return float(np.polyfit(np.log2(self.sizes), np.log2(values), 1)[0])
 
+    def last(self, values):
+        """The exponent from the last two sizes alone."""
+        return math.log(values[-1] / values[-2]) / math.log(self.sizes[-1] / self.sizes[-2])
+
     def numbers(self, values):
         """Bytes as a multiple of a power of d, from the last of the grid."""
         d, power = self.sizes[-1], round(self.power(values))
@@ -206,16 +213,17 @@ def measured(make, kind, grid):
 
 
 def main(names):
-    print("| oracle | set | time | ms | at d | state | peak | K | replications | block size | blocks |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    np.empty(2**21)  # glibc returns the pages of large arrays until it has freed a larger one: 2000 page faults a step
+    print(f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|", sep="\n")
     for name in names or ORACLES:
         make, kinds = ORACLES[name]
         for kind in kinds:
             found = {axis: measured(make, kind, grid) for axis, grid in grids(name, kind).items()}
             top = found.pop("d")
-            cells = [name, kind, f"{top.power(top.seconds):.1f}", f"{1e3 * top.seconds[-1]:.2g}", f"{top.sizes[-1]}"]
-            cells += [top.numbers(top.kept), top.numbers(top.peak)]
-            for axis in ("K", "replications", "block size", "blocks"):
+            time_of_d = f"{top.power(top.seconds):.1f}, {top.last(top.seconds):.1f}"
+            largest = f"{1e3 * top.seconds[-1]:.3g} ms at {top.sizes[-1]}"
+            cells = [name, kind, time_of_d, largest, top.numbers(top.kept), top.numbers(top.peak)]
+            for axis in AXES:
                 g = found.get(axis)
                 cells.append(f"{g.power(g.seconds):.1f}, {g.power(g.peak):.1f}" if g else "")
             print(f"| {' | '.join(cells)} |", flush=True)

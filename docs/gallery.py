@@ -12,7 +12,7 @@ from o2nc import SegmentConversion, Smooth, oracles
 from o2nc.directions import RMS, Function, Momentum
 from o2nc.experiments.figures import canvas
 from o2nc.operators import Identity, Projector, act
-from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall
+from o2nc.sets import Box, Fantope, Hull, PositiveContractions, SpectralBall
 
 ANGLE = math.radians(30)
 ALONG = np.asarray([math.cos(ANGLE), math.sin(ANGLE)])  # the valley
@@ -20,7 +20,10 @@ ACROSS = np.asarray([-math.sin(ANGLE), math.cos(ANGLE)])  # its walls, and the n
 STEEP, NOISE = 6.0, 2.5
 START = 5.0 * ALONG + 0.9 * ACROSS
 GUESSED = Smooth(M=1875.0, beta=0.01, sigma=NOISE, T=300)  # a = 0.1, eta = 0.156; with the true beta = 6 nothing moves
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # as in the other figures
+COLOURS = {  # of the lines by label, from those of the other figures
+    "valley": "#0072B2", "walls": "#D55E00", "$I$": "#000000", "momentum": "#000000", "Adam's": "#CC79A7",
+    "box": "#CC79A7", "Fantope": "#009E73",
+}  # fmt: skip
 MOMENTS = {1: "#BBBBBB", 30: "#E69F00", GUESSED.T: "#0072B2"}  # whose operators are drawn
 
 
@@ -69,7 +72,7 @@ CASES = {
     "Constant": factors(oracles.Constant()),
     "Hedge": weights(oracles.Hedge(HULL)),
     "AdaHedge": weights(oracles.AdaHedge(HULL)),
-    "Squint": weights(oracles.Squint(HULL, scale=4.0)),
+    "Squint": weights(oracles.Squint(HULL, scale=2.0)),
     "OptimisticHedge": weights(oracles.OptimisticHedge(HULL)),
     "FixedShare": weights(oracles.FixedShare(HULL, gamma=1.0, alpha=0.02)),
     "DiscountedHedge": weights(oracles.DiscountedHedge(HULL, gamma=1.0, rho=0.95)),
@@ -79,11 +82,17 @@ CASES = {
     ),
     "OGD": factors(oracles.OGD(PositiveContractions())),
     "OMD": factors(oracles.OMD(Box(), eta=0.1, mirror=oracles.Entropic())),
-    "FTRL": factors(oracles.FTRL(SpectralBall(), eta=0.3)),
+    "FTRL": factors(oracles.FTRL(PositiveContractions(), eta=0.5, mirror=oracles.BinaryEntropic())),
     "SoloFTRL": factors(oracles.SoloFTRL(PositiveContractions())),
-    "OptimisticOMD": factors(oracles.OptimisticOMD(PositiveContractions(), eta=0.1)),
+    "OptimisticOMD": factors(oracles.OptimisticOMD(SpectralBall(), eta=0.1)),
+    "CoinBetting": factors(oracles.CoinBetting(PositiveContractions())),
+    "FrankWolfe": factors(oracles.FrankWolfe(PositiveContractions(), eta=0.1)),
     "AdaGrad": factors(oracles.AdaGrad(Box())),
     "FullAdaGrad": factors(oracles.FullAdaGrad(Box())),
+    "Product": factors(oracles.Product([oracles.Constant(), oracles.OGD(Box())], shapes=[(1,), (1,)])),
+    "OverOracles": weights(
+        oracles.OverOracles([oracles.Constant(), oracles.OGD(Box()), oracles.OGD(Fantope(1))]), "$I$", "box", "Fantope"
+    ),
     "Compared": regrets(oracles.Compared(oracles.AdaHedge(HULL), HULL.operators), "$I$", "valley", "walls"),
 }
 
@@ -124,12 +133,13 @@ def picture(case: Case) -> Any:
     figure, (land, middle, circle) = canvas(3, left=0.045, between=0.22)
     X = np.stack(np.meshgrid(np.linspace(-1.2, 4.9, 160), np.linspace(-1.7, 4.0, 160)), axis=-1)
     land.contourf(X[..., 0], X[..., 1], height(X @ ALONG, X @ ACROSS), levels=14, cmap="Blues", alpha=0.45)
-    land.plot(*still().x.T, color="#777777", linewidth=0.7, label="identity")
+    land.plot(*still().x.T, color="#666666", linewidth=0.8, label="identity")
     land.plot(*path.x.T, color="#D55E00", linewidth=1.1, label="with the oracle")
     land.plot(*START, "o", color="black", markersize=3)
+    land.plot(0, 0, "+", color="black", markersize=5)
     land.legend(frameon=False, fontsize=7, loc="lower right")
-    for line, label, colour in zip(path.lines.T, case.labels, COLOURS, strict=False):
-        middle.plot(np.arange(1, GUESSED.T + 1), line, color=colour, linewidth=1.3, label=label)
+    for line, label in zip(path.lines.T, case.labels, strict=True):
+        middle.plot(np.arange(1, GUESSED.T + 1), line, color=COLOURS[label], linewidth=1.2, label=label)
     middle.set_ylim(min(-0.05, path.lines.min()), max(1.05, path.lines.max()))
     middle.legend(frameon=False, fontsize=7)
     angles = np.linspace(0, 2 * math.pi, 200)
