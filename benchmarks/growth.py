@@ -18,21 +18,9 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 import numpy as np
 
-from o2nc import Blocks, Smooth, SmoothConversion, oracles
+from o2nc import Blocks, Smooth, SmoothConversion, oracles, sets
 from o2nc.directions import RMS, Momentum, Sign
 from o2nc.operators import Diagonal, Identity
-from o2nc.sets import (
-    BlockBox,
-    Box,
-    Fantope,
-    Hull,
-    LeftFactors,
-    PositiveContractions,
-    RightFactors,
-    SpectralBall,
-    TwoSided,
-    Varying,
-)
 from o2nc.states import leaves
 from o2nc.vectors import apply
 
@@ -51,12 +39,12 @@ class Size(NamedTuple):
 
 def hull(x, K):
     half = apply(lambda a: np.full(a.shape if isinstance(x, Blocks) else a.shape[-1:], 0.5), x)
-    return Hull((Identity(), *(Diagonal(half) for _ in range(K - 1))))
+    return sets.Hull((Identity(), *(Diagonal(half) for _ in range(K - 1))))
 
 
 def varying(x, K):
     fixed = hull(x, K)
-    return Varying(lambda t: fixed, holds_identity=True)
+    return sets.Varying(lambda t: fixed, holds_identity=True)
 
 
 def quarters(x):
@@ -78,14 +66,14 @@ def product(S, x):
 SETS = {
     "Hull": hull,
     "Varying": varying,
-    "Box": lambda x, K: Box(),
-    "BlockBox": lambda x, K: BlockBox(shapes=quarters(x)),
-    "PositiveContractions": lambda x, K: PositiveContractions(),
-    "SpectralBall": lambda x, K: SpectralBall(),
-    "Fantope": lambda x, K: Fantope(2),
-    "LeftFactors": lambda x, K: LeftFactors(square(x)),
-    "RightFactors": lambda x, K: RightFactors(square(x)),
-    "TwoSided": lambda x, K: TwoSided(square(x)),
+    "Box": lambda x, K: sets.Box(),
+    "BlockBox": lambda x, K: sets.BlockBox(shapes=quarters(x)),
+    "PositiveContractions": lambda x, K: sets.PositiveContractions(),
+    "SpectralBall": lambda x, K: sets.SpectralBall(),
+    "Fantope": lambda x, K: sets.Fantope(2),
+    "LeftFactors": lambda x, K: sets.LeftFactors(square(x)),
+    "RightFactors": lambda x, K: sets.RightFactors(square(x)),
+    "TwoSided": lambda x, K: sets.TwoSided(square(x)),
 }
 EXPERTS = ("Hull", "Varying")
 MATRICES = ("PositiveContractions", "SpectralBall", "Fantope")
