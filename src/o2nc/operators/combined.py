@@ -1,6 +1,8 @@
 """Operators made of operators: mixtures, and one operator a block."""
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 from .. import _xp
 from .._xp import Array
@@ -45,8 +47,7 @@ class Mixture:
 
     def __matmul__(self, v: Vector) -> Vector:
         w = _xp.like(self.weights, leaf(v))
-        first, *rest = (act(U, v) * w[..., k : k + 1] for k, U in enumerate(self.operators))
-        return sum(rest, start=first)
+        return reduce(add, (act(U, v) * w[..., k : k + 1] for k, U in enumerate(self.operators)))  # one at a time
 
 
 @dataclass(frozen=True, eq=False)

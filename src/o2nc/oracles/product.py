@@ -49,6 +49,8 @@ class Product:
         if self.shapes is not None:
             object.__setattr__(self, "shapes", check_shapes("Product(shapes=...)", self.shapes))
             self._check_count("Product(shapes=...)", len(self.shapes))
+        # where the blocks of an array end; found anew for each block, a step would be quadratic in their number
+        object.__setattr__(self, "_stops", (0, *accumulate(map(prod, self.shapes or ()))))
 
     def init(self, x: Vector) -> ByBlock:
         """The states of the oracles."""
@@ -57,7 +59,7 @@ class Product:
             self._check_count("x", len(x.arrays))
         elif self.shapes is None:
             raise ValueError("`Product(shapes=...)` must be given to act on an array; got none.")
-        elif sum(map(prod, self.shapes)) != x.shape[-1]:
+        elif self._stops[-1] != x.shape[-1]:  # type: ignore[attr-defined]
             raise ValueError(f"`Product(shapes=...)` must fill the {x.shape[-1]} entries of `x`; got {self.shapes}.")
         return ByBlock(tuple(oracle.init(self._part(k, x)) for k, oracle in enumerate(self.oracles)))
 
@@ -84,8 +86,8 @@ class Product:
         if isinstance(v, Blocks):
             X = v.arrays[k]
             return X if X.ndim == 1 else Blocks((X,))
-        stops = [0, *accumulate(map(prod, self.shapes or ()))]
-        return v[..., stops[k] : stops[k + 1]]
+        start, stop = self._stops[k : k + 2]  # type: ignore[attr-defined]
+        return v[..., start:stop]
 
     def _check_count(self, name: str, count: int) -> None:
         if count != len(self.oracles):
