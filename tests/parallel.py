@@ -14,9 +14,10 @@ from torch.distributed.tensor.debug import CommDebugMode
 from torch.nn.parallel import DistributedDataParallel
 
 from o2nc import Blocks
+from o2nc.directions import Momentum, Polar
 from o2nc.operators import Diagonal, Identity
-from o2nc.oracles import AdaGrad, Hedge
-from o2nc.sets import Box
+from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
+from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
 from o2nc.torch import Converted, Hedged, Mask, groups
 from training import CASES, CONVERSIONS, build, draws, parameters
 
@@ -94,9 +95,15 @@ def uneven(model):
     return Diagonal(Blocks(tuple(torch.linspace(0, 1, p.numel()).reshape(p.shape).to(p) for p in model.parameters())))
 
 
+SETS = [  # one a parameter of `Net`
+    LeftFactors((7, 5), SpectralBall()), None, Box(0.0, 1.0), TwoSided((9, 9), SpectralBall(), SpectralBall()), None,
+    RightFactors((1, 9), SpectralBall()), Box(0.0, 1.0), None, None,
+]  # fmt: skip
 ORACLES = {
     "adagrad": lambda model: AdaGrad(Box(0.0, 1.0)),
     "hedge": lambda model: Hedge([Identity(), uneven(net(next(model.parameters()).dtype))]),
+    "adaptive": lambda model: Adaptive([Momentum(), Polar()]),
+    "layers": lambda model: Product([OGD(S) if S else Constant() for S in SETS]),
 }
 
 
@@ -135,7 +142,7 @@ def found(model, opt):
     """Parameters, whole; numbers and what learners remember, of which all have the same; and the weights of experts."""
     whole = lambda p: (p.full_tensor() if isinstance(p, DTensor) else p).detach().clone()
     memory = [
-        {key: value.clone() for key, value in opt.state[p].items() if value.shape != p.shape}
+        {key: whole(value) for key, value in opt.state[p].items() if value.shape != p.shape}
         for group in opt.param_groups
         for p in group["params"]
     ]

@@ -208,10 +208,10 @@ def minimize(
     )
 
 
-def check_gradient(gradient: Any) -> None:
+def check_gradient(gradient: Any, name: str = "gradient") -> None:
     """Raise unless ``gradient`` can be called as gradient(x, rng); what has no signature is left to the call."""
     if not callable(gradient):
-        raise TypeError(f"`gradient` must be a function of x and rng; got {brief(gradient)}.")
+        raise TypeError(f"`{name}` must be a function of x and rng; got {brief(gradient)}.")
     try:
         signature = inspect.signature(gradient)
     except (TypeError, ValueError):
@@ -220,7 +220,7 @@ def check_gradient(gradient: Any) -> None:
         signature.bind("x", "rng")
     except TypeError as error:
         raise TypeError(
-            f"`gradient` must take the point and a generator, gradient(x, rng); got one that takes {signature}."
+            f"`{name}` must take the point and a generator, {name}(x, rng); got one that takes {signature}."
         ) from error
 
 

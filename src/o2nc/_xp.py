@@ -36,7 +36,7 @@ def inner(u: Array, v: Array) -> Array:
 
 
 def whole(v: Array) -> Array:
-    """``v`` itself; if it is a sum of which this process has a part (torch's DTensor), the sum over all processes."""
+    """``v`` itself; of a DTensor, which lies in parts on several processes or is a sum over them, all of it."""
     return v.full_tensor() if hasattr(v, "full_tensor") else v
 
 
@@ -155,7 +155,7 @@ def multiply_add(C: Array, A: Array, B: Array, c: float, a: float) -> Array:
 
 def flatten_matrix(A: Array) -> Array:
     """(..., p, q) -> (..., p q)."""
-    return namespace(A).reshape(A, (*A.shape[:-2], A.shape[-2] * A.shape[-1]))
+    return namespace(A).reshape(whole(A), (*A.shape[:-2], A.shape[-2] * A.shape[-1]))
 
 
 def symmetric(A: Array) -> Array:

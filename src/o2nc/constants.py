@@ -102,7 +102,11 @@ class Smooth:
 
     @classmethod
     def estimate(cls, probes: Probes, T: int) -> "Smooth":
-        """The constants that ``probes`` suggest, labelled practical.
+        """The constants that ``probes`` suggest, its ``M``, ``beta`` and ``sigma``, labelled practical.
+
+        Args:
+            probes: what `o2nc.probe` returned.
+            T: the number of rounds.
 
         >>> seen = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0))
         >>> c = Smooth.estimate(seen, T=100)

@@ -55,6 +55,8 @@ def probe(
     """
     check_vector("x1", x1)
     check_gradient(gradient)
+    if value is not None:
+        check_gradient(value, "value")
     for name, count, least in (("points", points, 1), ("repeats", repeats, 2), ("turns", turns, 1), ("seed", seed, 0)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ValueError(f"`{name}` must be a whole number, at least {least}; got {count!r}.")
@@ -79,7 +81,8 @@ def probe(
             v = change * _xp.inverse(length)
         _note(found, distances=distance, curvatures=curvature, variances=variance, squares=square)
         if value is not None:
-            _note(found, values=_number(value(x, _generator(seed, 4, j))) - _number(value(x1, _generator(seed, 4, j))))
+            there, start = (_value(value(at, _generator(seed, 4, j)), short) for at in (x, x1))
+            _note(found, values=there - start)
         far = _root(_xp.at_least(square, 0.0)) * _xp.inverse(curvature)
         distance = _xp.namespace(far).maximum(far, short) if j == 0 else 2 * distance
     return Probes(points * repeats * (1 + turns), **{name: tuple(numbers) for name, numbers in found.items()})
@@ -124,6 +127,15 @@ def _check_reproducible(one: Vector, two: Vector) -> None:
 
 def _number(value: Any) -> Any:
     return np.asarray(value if isinstance(value, (int, float)) else _xp.to_numpy(value), dtype=float)
+
+
+def _value(value: Any, rows: Any) -> Any:
+    """The values that were given; raise unless there is one a row, as in the scalar ``rows``."""
+    if not isinstance(value, (int, float)) and not _xp.is_array(value) and not isinstance(value, np.generic):
+        raise TypeError(f"`value` must return a number, or one a row; got {value!r}.")
+    if (found := _number(value)).size != (count := _number(rows).size):
+        raise ValueError(f"`value` must return one number a row, {count}; got shape {found.shape}.")
+    return found.reshape(-1)
 
 
 def _note(found: dict[str, list[float]], **measured: Any) -> None:

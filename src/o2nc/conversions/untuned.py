@@ -41,7 +41,8 @@ class UntunedConversion:
     factor lets the steps shrink like $t^{-4/5}$ under noise, so that the last point settles. Without noise $E_t$ stays
     bounded as the point settles, and so do the steps.
 
-    If f or x is scaled, the steps scale with it, but for $\epsilon$. The oracle is shown the losses of Algorithm 1
+    If f is scaled the points stay the same, as long as squared samples do not underflow; if x is, they scale with it,
+    but for $\epsilon$. The oracle is shown the losses of Algorithm 1
     with $G=1$ and $\beta\eta=1/64$; take one that does not depend on their scale, such as `AdaHedge` or `AdaGrad`.
 
     Args:

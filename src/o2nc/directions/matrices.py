@@ -54,9 +54,9 @@ class OnMatrices:
 def _as_matrix(a: Array, axes: int) -> Array:
     batch = a.shape[: a.ndim - axes]
     first, size = a.shape[len(batch)], math.prod(a.shape[len(batch) :])
-    return _xp.namespace(a).reshape(a, (*batch, first, size // first if first else 0))
+    return _xp.namespace(a).reshape(_xp.whole(a), (*batch, first, size // first if first else 0))
 
 
 def _at_length(Z: Array, a: Array) -> Array:
     reshape, flat = _xp.namespace(a).reshape, (*Z.shape[:-2], Z.shape[-2] * Z.shape[-1])
-    return reshape(with_length(reshape(Z, flat), reshape(a, flat)), a.shape)
+    return reshape(with_length(reshape(Z, flat), reshape(_xp.whole(a), flat)), a.shape)

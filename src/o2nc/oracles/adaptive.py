@@ -1,6 +1,6 @@
 """Hedging between the directions of other optimizers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -49,11 +49,13 @@ class Adaptive:
     learner: Callable[[Any], OverExperts] = AdaHedge
 
     def __post_init__(self) -> None:
+        if not isinstance(self.experts, Iterable):
+            raise TypeError(f"`Adaptive(experts=...)` must be a sequence of directions; got {self.experts!r}.")
         experts = tuple(self.experts)
         if not experts:
             raise ValueError("`Adaptive(experts=...)` must have at least one direction; got none.")
         for expert in experts:
-            if not isinstance(expert, Direction):
+            if isinstance(expert, type) or not isinstance(expert, Direction):
                 raise TypeError(f"`Adaptive(experts=...)` must have init, direction and learn; got {expert!r}.")
         object.__setattr__(self, "experts", experts)
         object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))

@@ -92,7 +92,7 @@ def check_is_oracle(name: str, oracle: Any) -> None:
 def check_oracles(name: str, oracles: Any) -> tuple[Oracle, ...]:
     """The oracles as a tuple; raise unless there is one or more, and all are oracles."""
     if not isinstance(oracles, Iterable) or not (found := tuple(oracles)):
-        raise ValueError(f"`{name}` must be one oracle or more; got {oracles!r}.")
+        raise ValueError(f"`{name}` must be a sequence of one oracle or more; got {oracles!r}.")
     for oracle in found:
         check_is_oracle(name, oracle)
     return found

@@ -105,6 +105,10 @@ class OverExperts:
 
 def made_for(owner: str, learner: Callable[[Any], Any], K: int) -> OverExperts:
     """The learner of ``owner`` over K experts that play for themselves: it is only shown their losses."""
+    if not callable(learner):
+        raise TypeError(
+            f"`{owner}(learner=...)` must be a function from a hull to a learner, as a class is; got {learner!r}."
+        )
     made = learner(Hull((Identity(),) * K))
     if not isinstance(made, OverExperts):
         raise TypeError(f"`{owner}(learner=...)` must make a learner over experts; got {made!r}.")

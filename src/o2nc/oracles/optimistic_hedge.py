@@ -43,7 +43,8 @@ class OptimisticHedge(AdaHedge):
         prior: positive weights that sum to 1; uniform if not given.
         hint: a function from the losses and the hint of the round before, both 0 before round 1, and t to the hint for
             round t; `o2nc.oracles.hints.last` if not given, the losses of the round before. A running mean is
-            ``lambda losses, hint, t: 0.9 * hint + 0.1 * losses``; with a table of forecasts, one row a round, it is
+            ``lambda losses, hint, t: 0.9 * hint + 0.1 * losses``; with a table of forecasts, one row a
+            round and one more, it is
             ``lambda losses, hint, t: 0 * losses + xp.take(table, t - 1, axis=0)[0, ...]``.
 
     Reference: Rakhlin and Sridharan (2013); Syrgkanis, Agarwal, Luo and Schapire (2015); the rate is `AdaHedge`'s.

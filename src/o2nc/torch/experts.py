@@ -105,6 +105,9 @@ class Mask:
             raise TypeError(f"`Mask(name=...)` must be a string; got {self.name!r}.")
         if not isinstance(self.mask, Mapping) and not callable(self.mask):
             raise TypeError(f"`Mask(mask=...)` must be a dict or a function of a parameter; got {self.mask!r}.")
+        if isinstance(self.mask, Mapping) and not all(isinstance(p, Tensor) for p in self.mask):
+            other = next(p for p in self.mask if not isinstance(p, Tensor))
+            raise TypeError(f"`Mask(mask=...)` must be a dict from parameters; got the key {other!r}.")
 
     def factors(self, p: Tensor) -> Tensor:
         """The mask of a parameter, in its parts if it is in parts."""
