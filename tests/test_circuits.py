@@ -323,6 +323,12 @@ def test_a_fantope_beside_the_identity_finds_the_projector_and_has_an_a_priori_c
 WRONG = {
     "no oracles": (lambda: Product([]), ValueError, "`Product(oracles=...)`", "one oracle or more; got []"),
     "oracles none": (lambda: OverOracles(None), ValueError, "`OverOracles(oracles=...)`", "got None"),
+    "one oracle, no sequence": (lambda: Product(Constant()), ValueError, "`Product(oracles=...)`", "a sequence of one"),
+    "a learner that is made": (
+        lambda: OverOracles([Constant()], learner="AdaHedge"), TypeError, "`OverOracles(learner=...)`", "AdaHedge",
+    ),
+    "directions no sequence": (lambda: Adaptive(RMS()), TypeError, "`Adaptive(experts=...)` must be a sequence"),
+    "a direction that is a class": (lambda: Adaptive([RMS]), TypeError, "`Adaptive(experts=...)` must have init"),
     "a class": (lambda: Product([Constant]), TypeError, "`Product(oracles=...)`", "init, play and learn", "Constant"),
     "an operator": (lambda: OverOracles([Identity()]), TypeError, "`OverOracles(oracles=...)`", "got Identity()"),
     "other number of shapes": (

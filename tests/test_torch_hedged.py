@@ -318,6 +318,7 @@ WRONG = {
     "integers": (lambda: Hedged([torch.zeros(2, dtype=torch.int64)]), TypeError, "got torch.int64"),
     "a parameter twice": (lambda: Hedged([P, P]), ValueError, "`params` must hold every parameter once"),
     "steps": (lambda: Polar(steps=0), ValueError, "`Polar(steps=...)` must be a whole number of at least 1; got 0"),
+    "mask by name": (lambda: Mask({"w": torch.ones(1)}), TypeError, "`Mask(mask=...)` must be a dict from", "key 'w'"),
     "no mask": (lambda: Mask(3), TypeError, "`Mask(mask=...)` must be a dict or a function", "got 3"),
     "mask shape": (
         lambda: Hedged([P], experts=(Mask({P: torch.ones(3)}),)),

@@ -14,6 +14,7 @@ from o2nc import Blocks, Probes, SegmentConversion, Smooth, SmoothConversion, ce
 from o2nc.experiments.objectives import objective
 from o2nc.experiments.objectives.draw import noise_of
 from o2nc.oracles import Constant
+from sentences import check
 
 SEEN = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0))
 ESTIMATED = Smooth.estimate(SEEN, T=5)
@@ -169,3 +170,22 @@ def test_the_front_ends_say_that_it_is_practical():
 def test_arguments_are_checked(call, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):
         call()
+
+
+WRONG_VALUES = {
+    "no function": (3, TypeError, "`value` must be a function of x and rng", "got 3"),
+    "one argument": (lambda x: 0.0, TypeError, "`value` must take the point and a generator, value(x, rng)"),
+    "nothing": (lambda x, rng: None, TypeError, "`value` must return a number, or one a row; got None"),
+    "a vector": (lambda x, rng: np.cos(x), ValueError, "`value` must return one number a row, 1; got shape (2,)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_wrong_values_are_refused(name):
+    value, *expected = WRONG_VALUES[name]
+    check(lambda: o2nc.probe(lambda x, rng: np.sin(x), np.ones(2), value=value, points=2), *expected)
+
+
+def test_values_of_a_batch_are_one_a_row():
+    seen = o2nc.probe(lambda x, rng: np.sin(x), np.ones((3, 2)), value=lambda x, rng: np.cos(x).sum(-1), points=2)
+    assert len(seen.values) == 6
