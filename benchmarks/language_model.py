@@ -2,10 +2,10 @@
 
 Run: python benchmarks/language_model.py [--methods hedged ...] [--seeds 0 1 2] [--out FILE] [--docs DIR] [--no-run]
 
-First the pilots, short runs at several learning rates, then a run for every seed at the best rate of each method, and
-some at other rates, to see whether the pilots chose well. Every run is appended to a file of JSON lines, and what is
-there already is not run again; --no-run prints the tables of what is there. --docs docs writes them and the figure into
-docs/language-model.md. From nothing, all of it takes about an hour and a half of CPU time.
+First, with the first seed, runs at several learning rates, until the best of each method has worse neighbours; then a
+run for every other seed at that rate. Every run is appended to a file of JSON lines, and what is there already is not
+run again; --no-run prints the tables of what is there. --docs docs writes them and the figure into
+docs/language-model.md. From nothing, all of it takes about an hour of CPU time.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pages import replace
 from pretraining.figure import draw
-from pretraining.run import METHODS, PILOT, RUN, load, run, runs, search
+from pretraining.run import METHODS, load, run, runs, search
 from pretraining.table import markdown
 
 OUT = Path(__file__).parent / "results" / "language_model.jsonl"
@@ -29,10 +29,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.no_run:
         for method in options.methods:
-            search(options.out, method, PILOT)
+            search(options.out, method)
         run(options.out, runs(load(options.out), options.methods, options.seeds))
-        for method in options.methods:
-            search(options.out, method, RUN)
     results = load(options.out)
     text = markdown(results)
     print(text)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pretraining.run import PILOT, RATES, RUN, Cell, load, next_rate, runs
+from pretraining.run import RATES, RUN, Cell, load, next_rate, runs
 from pretraining.table import interpolated, last, markdown
 
 
@@ -23,9 +23,9 @@ def test_rates_are_searched_until_the_best_has_worse_neighbours():
     assert searched(valley(0.1)) == [0.003, 0.01, 0.03, 0.1]
 
 
-def test_the_best_pilot_chooses_the_rate_of_the_runs():
-    results = {Cell("muon", lr, PILOT.seed, PILOT.steps): [{"held_out": abs(lr - 0.03)}] for lr in RATES}
-    results[Cell("muon", 0.01, 0, RUN.steps)] = [{"held_out": -1.0}]
+def test_the_first_seed_chooses_the_rate_of_all():
+    results = {Cell("muon", lr, RUN.seed, RUN.steps): [{"held_out": abs(lr - 0.03)}] for lr in RATES}
+    results[Cell("muon", 0.01, 1, RUN.steps)] = [{"held_out": -1.0}]
     assert runs(results, ["muon"], [0, 1]) == [Cell("muon", 0.03, seed, RUN.steps) for seed in (0, 1)]
 
 
@@ -39,8 +39,7 @@ def test_a_file_of_results_is_read_back(tmp_path):
     cell = Cell("hedged", 0.01, 0, RUN.steps)
     record = {"step": RUN.steps, "train": 2.0, "held_out": 2.1, "cpu_seconds": 100.0, "seconds": 120.0}
     first = {**record, "held_out": 3.0, "cpu_seconds": 50.0}
-    pilot = Cell("hedged", 0.01, PILOT.seed, PILOT.steps)
-    given = {pilot: [record], cell: [first, record], cell._replace(lr=0.03): [first, first]}
+    given = {cell: [first, record], cell._replace(lr=0.03): [first, first]}
     lines = [json.dumps({**key._asdict(), "curve": curve}) for key, curve in given.items()]
     (tmp_path / "out").write_text("\n".join(lines) + "\n")
     results = load(tmp_path / "out")
@@ -48,4 +47,4 @@ def test_a_file_of_results_is_read_back(tmp_path):
     assert last(results, "hedged", "held_out") == {0: 2.1}
     assert "| Hedged | 0.01 | 1 | 2.0000 |  | 2.1000 |  | 100 | 120 |" in markdown(results)
     assert "| Hedged | **2.1000** | 3.0000 |" in markdown(results)
-    assert cell.options.steps == RUN.steps != PILOT.steps
+    assert cell.options.lr == 0.01

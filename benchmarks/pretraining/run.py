@@ -1,4 +1,4 @@
-"""Runs of the language model: pilots, which choose a learning rate, and the runs that are published."""
+"""Runs of the language model: at several learning rates with the first seed, and at the best with the others."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,6 @@ from language.train import train
 METHODS = {"hedged": "Hedged", "adamw": "AdamW", "muon": "Muon + AdamW"}
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 FIRST = 3e-3
-PILOT = Options(steps=100, every=25, seed=99)  # which is not among the seeds of the runs
 RUN = Options(steps=500, every=25)
 
 
@@ -24,8 +23,7 @@ class Cell(NamedTuple):
 
     @property
     def options(self) -> Options:
-        base = PILOT if self.steps == PILOT.steps else RUN
-        return Options(**{**vars(base), **self._asdict()})
+        return Options(**{**vars(RUN), **self._asdict()})
 
 
 Results = dict[Cell, list[dict]]  # the curve of each cell: a record an evaluation
@@ -38,15 +36,15 @@ def load(out: Path) -> Results:
     return {Cell(*(record[name] for name in Cell._fields)): record["curve"] for record in records}
 
 
-def at_rates(results: Results, method: str, base: Options) -> dict[float, float]:
-    """The loss on the files that were held out, by learning rate, of the pilots or of the runs with the first seed."""
-    found = {lr: results.get(Cell(method, lr, base.seed, base.steps)) for lr in RATES}
+def at_rates(results: Results, method: str) -> dict[float, float]:
+    """The loss on the files that were held out, by learning rate, of the runs with the first seed."""
+    found = {lr: results.get(Cell(method, lr, RUN.seed, RUN.steps)) for lr in RATES}
     return {lr: curve[-1]["held_out"] for lr, curve in found.items() if curve}
 
 
 def chosen(results: Results, method: str) -> float:
-    """The best learning rate of the pilots."""
-    found = at_rates(results, method, PILOT)
+    """The best learning rate."""
+    found = at_rates(results, method)
     return min(found, key=found.get)
 
 
@@ -58,10 +56,10 @@ def next_rate(found: dict[float, float]) -> float | None:
     return next((lr for lr in (*RATES[k + 1 : k + 2], *RATES[max(k - 1, 0) : k]) if lr not in found), None)
 
 
-def search(out: Path, method: str, base: Options) -> None:
+def search(out: Path, method: str) -> None:
     """Run until the best rate of a method has worse neighbours."""
-    while lr := next_rate(at_rates(load(out), method, base)):
-        run(out, [Cell(method, lr, base.seed, base.steps)])
+    while lr := next_rate(at_rates(load(out), method)):
+        run(out, [Cell(method, lr, RUN.seed, RUN.steps)])
 
 
 def runs(results: Results, methods: list[str], seeds: list[int]) -> list[Cell]:

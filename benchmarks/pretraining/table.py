@@ -6,12 +6,12 @@ from itertools import pairwise
 from pages import table
 from seeds import mean, paired, plus_minus, standard_error
 
-from .run import METHODS, PILOT, RATES, RUN, Results, at_rates, chosen, runs
+from .run import METHODS, RATES, RUN, Results, at_rates, chosen, runs
 
 
 def published(results: Results, method: str) -> dict[int, list[dict]]:
     """The curves of a method at its best rate, by seed."""
-    if not at_rates(results, method, PILOT):
+    if not at_rates(results, method):
         return {}
     seeds = sorted({cell.seed for cell in results if cell.steps == RUN.steps})
     cells = {cell.seed: cell for cell in runs(results, [method], seeds) if cell in results}
@@ -94,9 +94,7 @@ def markdown(results: Results) -> str:
             ends(results),
             "At equal CPU time:\n",
             at_equal_time(results),
-            f"The pilots, {PILOT.steps} steps, held-out loss:\n",
-            by_rate({method: at_rates(results, method, PILOT) for method in METHODS}),
-            f"Seed {RUN.seed} at other rates, all {RUN.steps} steps, held-out loss:\n",
-            by_rate({method: at_rates(results, method, RUN) for method in METHODS}),
+            f"How the rates were chosen, seed {RUN.seed}, held-out loss:\n",
+            by_rate({method: at_rates(results, method) for method in METHODS}),
         ]
     )
