@@ -37,12 +37,17 @@ def inner(u: Array, v: Array) -> Array:
 
 def whole(v: Array) -> Array:
     """``v`` itself; of a DTensor, which lies in parts on several processes or is a sum over them, all of it."""
-    return v.full_tensor() if hasattr(v, "full_tensor") else v
+    return v.full_tensor() if in_parts(v) else v
+
+
+def in_parts(v: Array) -> bool:
+    """Whether ``v`` is a DTensor of torch, of which this process holds a part; torch may be built without them."""
+    return hasattr(v, "full_tensor")
 
 
 def scalar_shape(v: Array) -> tuple[int, ...]:
     """The shape of a scalar beside ``v``: its axes, all of length 1; none for a DTensor, which would be gathered."""
-    return () if hasattr(v, "full_tensor") else (1,) * v.ndim
+    return () if in_parts(v) else (1,) * v.ndim
 
 
 def at_least(v: Array, low: float) -> Array:
@@ -91,13 +96,13 @@ def like(values: Any, v: Array) -> Array:
     if type(values) is type(v) or is_array(values):
         namespace(values, v)
         values = values if values.dtype == v.dtype else xp.astype(values, v.dtype)
-        return _cut_as(values, v) if hasattr(v, "full_tensor") else values
+        return cut_as(values, v) if in_parts(v) and values.shape == v.shape else values
     return xp.asarray(values, dtype=v.dtype, device=device(v))
 
 
-def _cut_as(values: Array, v: Array) -> Array:
-    """An array that each process has whole in the parts of the DTensor ``v``, if it has its shape."""
-    if hasattr(values, "full_tensor") or values.shape != v.shape:
+def cut_as(values: Array, v: Array) -> Array:
+    """An array that each process has whole, in the parts of the DTensor ``v``; one that is in parts, as it is."""
+    if in_parts(values):
         return values
     from torch.distributed.tensor import distribute_tensor
 

@@ -353,7 +353,7 @@ def deterministic(
 ) -> None:
     """Count the exact gradients to a small one: ours, online scaled gradient methods, L-BFGS and gradient descent."""
     try:
-        from .experiments.deterministic.methods import METHODS
+        from .experiments.deterministic.tables import sentences, tables
         from .experiments.deterministic.whole import deterministic as whole
         from .experiments.objectives.convex import CONVEX
         from .experiments.store import StoreError, write_json
@@ -367,43 +367,13 @@ def deterministic(
         raise _fail(error) from None
     except ModuleNotFoundError as error:
         raise _fail(_missing(error)) from None
-    results, constants = found["results"], found["constants"]
-    table = _table(f"calls to {tol:g}", *results)
-    for key in METHODS:
-        table.add_row(key, *(_calls(row[key]) for row in results.values()))
-    wide.print(table)
-    table = _table("rate", *results)
-    for key in found["grid"]:
-        table.add_row(key, *(_rate(row[key]) for row in results.values()))
-    wide.print(table)
-    table = _table("one rate for all", *results, "mean")
-    for key, one in found["one_rate"].items():
-        table.add_row(f"{key} {_rate(one)}", *map(_calls, one["on"].values()), f"{one['mean']:.0f}")
-    wide.print(table)
-    table = _table("certified", *results)
-    for key in ("average", "tight", "a_priori"):
-        table.add_row(f"root of {key}", *(_root(row["certified"].get(key)) for row in results.values()))
-    for key in ("n", "d", "beta", "M", "f_star"):
-        table.add_row(key, *(f"{constants[name][key]:.6g}" for name in results))
-    wide.print(table)
-    for key, method in METHODS.items():
-        out.print(f"{key}: {method.label}", markup=False, highlight=False)
-    out.print(f"(...): the smallest norm, where {calls} calls were not enough; every value comes with its gradient")
-    out.print("rates: the best of the grid for each objective, afterwards, over beta; ! is an end of the grid")
-    out.print("certified: roots of the average squared gradient and of its bounds, from the run and before it")
-    out.print(", ".join(f"{name} {version}" for name, version in found["versions"].items()) + "; nothing is random")
-
-
-def _calls(row: dict[str, Any]) -> str:
-    return f"({row['norm']:.1e})" if row["calls"] is None else f"{row['calls']}"
-
-
-def _rate(row: dict[str, Any]) -> str:
-    return ", ".join(f"{rate:g}" for rate in row["rate"]) + ("!" if row.get("at_an_end_of_the_grid") else "")
-
-
-def _root(square: float | None) -> str:
-    return "" if square is None else f"{math.sqrt(square):.4g}"
+    for title, columns, rows in tables(found, tol):
+        table = _table(title, *columns)
+        for row in rows:
+            table.add_row(*row)
+        wide.print(table)
+    for sentence in sentences(found, calls):
+        out.print(sentence, markup=False, highlight=False)
 
 
 @app.command("list")

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .._xp import in_parts
 from ..certificates import Certificate
 from ..conversions import Conversion
 from ..guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
@@ -14,7 +15,7 @@ from .arguments import check_device
 from .coins import coin
 from .objections import objection
 from .report import Report
-from .shards import anywhere, is_shard, laid_out, together
+from .shards import anywhere, laid_out, together
 from .two_points import TwoPoints
 
 
@@ -88,7 +89,7 @@ class Converted(TwoPoints):
             raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
         self.fresh_samples, self.nonfinite = fresh_samples, nonfinite
         super().__init__(params, conversion, seed, changed, lr=lr, weight_decay=weight_decay, maximize=maximize)
-        if any(map(is_shard, self._params)):
+        if any(map(in_parts, self._params)):
             self.certificate()  # here, where all processes are: one that makes a report alone cannot ask others
 
     @torch.no_grad()

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .._xp import in_parts
 from .arguments import listed, listed_group, width
 from .books import Books
 from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
@@ -13,7 +14,7 @@ from .experts import Expert
 from .layout import Entry
 from .options import check_options, names
 from .report import Report, practical
-from .shards import is_shard, laid_out, local, split_axes
+from .shards import laid_out, local, split_axes
 from .sweep import Sweep
 
 SAME = ("experts", "weights")  # what a checkpoint cannot change
@@ -219,4 +220,4 @@ def check_gradient(p: torch.Tensor) -> torch.Tensor | None:
         return torch.zeros_like(local(p)) if split_axes(p) and p.requires_grad else None
     if p.grad.layout != torch.strided:
         raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
-    return local(laid_out(p.grad, p)).contiguous() if is_shard(p) else p.grad.contiguous()
+    return local(laid_out(p.grad, p)).contiguous() if in_parts(p) else p.grad.contiguous()

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from .._xp import in_parts
 from ..conversions import Conversion
 from ..vectors import Blocks
 from .arguments import check_group, listed, listed_group
@@ -12,7 +13,7 @@ from .checkpoint import VERSION, check_counts, check_same, check_version, entrie
 from .coins import coin
 from .configuration import words
 from .layout import Entry, Form, form_of, gather, scatter
-from .shards import is_shard, laid_out, together
+from .shards import laid_out, together
 
 
 class PerParameter(torch.optim.Optimizer):
@@ -109,7 +110,7 @@ class PerParameter(torch.optim.Optimizer):
         for p, entry in zip(self._params, entries, strict=True):
             if p.dtype == dtype and not self._has_output:
                 del entry["x"]  # the parameter is the point
-            self.state[p] = {key: laid_out(a, p) if is_shard(a) else a for key, a in entry.items()}
+            self.state[p] = {key: laid_out(a, p) if in_parts(a) else a for key, a in entry.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what ``state_dict()`` returned, into another dtype or device too; the conversion must be the same."""

@@ -7,16 +7,9 @@ from typing import Any
 
 import torch
 
+from .._xp import cut_as, in_parts, whole
+
 Tensor = torch.Tensor
-
-
-def is_shard(tensor: Any) -> bool:
-    """Whether a tensor is a ``DTensor``; torch may be built without them.
-
-    >>> is_shard(torch.zeros(2))
-    False
-    """
-    return hasattr(tensor, "device_mesh")
 
 
 def local(tensor: Any) -> Tensor:
@@ -26,12 +19,12 @@ def local(tensor: Any) -> Tensor:
     tensor([0., 0.])
     """
     tensor = tensor.detach()
-    return tensor.to_local() if is_shard(tensor) else tensor
+    return tensor.to_local() if in_parts(tensor) else tensor
 
 
 def shard(part: Tensor, p: Any) -> Tensor:
     """The tensor in the shape of ``p`` of which this process holds ``part``: the inverse of `local`."""
-    if not is_shard(p):
+    if not in_parts(p):
         return part
     stride = torch.empty(p.shape, device="meta").stride()
     return type(p.detach()).from_local(part, p.device_mesh, p.placements, shape=p.shape, stride=stride)
@@ -43,19 +36,15 @@ def laid_out(tensor: Any, p: Any) -> Tensor:
     >>> laid_out(torch.ones(2), torch.zeros(2))
     tensor([1., 1.])
     """
-    if is_shard(tensor):
-        return tensor.redistribute(p.device_mesh, p.placements) if is_shard(p) else tensor.full_tensor()
-    if not is_shard(p):
-        return tensor
-    from torch.distributed.tensor import distribute_tensor
-
-    return distribute_tensor(tensor, p.device_mesh, p.placements, src_data_rank=None)
+    if not in_parts(p):
+        return whole(tensor)
+    return cut_as(tensor, p).redistribute(p.device_mesh, p.placements)
 
 
 @contextmanager
 def together(params: Iterable[Any]) -> Iterator[None]:
     """A context in which what every process has goes with what lies in parts, if some of the parameters do."""
-    if not any(map(is_shard, params)):
+    if not any(map(in_parts, params)):
         yield
         return
     from torch.distributed.tensor.experimental import implicit_replication
@@ -76,7 +65,7 @@ def anywhere(flag: bool, params: Sequence[Any]) -> bool:
 
 def split_axes(p: Any) -> list[int]:
     """The axes of its mesh along which a tensor is cut."""
-    return [axis for axis, placement in enumerate(p.placements) if not placement.is_replicate()] if is_shard(p) else []
+    return [axis for axis, placement in enumerate(p.placements) if not placement.is_replicate()] if in_parts(p) else []
 
 
 def totals(table: Tensor, params: Sequence[Any]) -> Tensor:

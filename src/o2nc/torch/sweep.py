@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .._xp import in_parts
 from .arguments import width
 from .books import Books
 from .buckets import SIZE
 from .experts import View
 from .kernels import compiled, judge, move, track
 from .plan import FACTORS, Part
-from .shards import is_shard, local, shard, totals
+from .shards import local, shard, totals
 from .whole import directions
 
 Tensor = torch.Tensor
@@ -149,7 +150,7 @@ class Sweep:
         """The directions of the experts that need whole tensors."""
         m, params, cut = self.state["m"], self.books.params, []
         for row, expert in self.plan.whole:
-            if is_shard(params[row]):
+            if in_parts(params[row]):
                 cut.append((row, expert))
             else:
                 self.state[expert.keeps[0]][row].copy_(expert.whole(m[row] * u[row]))
