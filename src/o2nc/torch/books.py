@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .._xp import in_parts
 from .arguments import check_device, width
 from .buckets import buckets
 from .experts import Adam, Expert, Function, Mask, Polar, Whole
@@ -39,6 +40,7 @@ class Books:
         check_device(self.params)
         self.group_of = [g for g, group in enumerate(groups) for _ in group["params"]]
         self.local = [local(p) for p in self.params]  # what this process holds of them
+        self.in_parts = [in_parts(p) for p in self.params]  # to be asked for each parameter in each step
         self.sizes = [p.numel() for p in self.params]
         self.experts = [
             tuple(resolve(expert, p, group) for expert in chosen)

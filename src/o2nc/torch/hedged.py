@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from .._xp import in_parts
 from .arguments import listed, listed_group, width
 from .books import Books
 from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
@@ -132,9 +131,9 @@ class Hedged(torch.optim.Optimizer):
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _step(self) -> None:
         books = self.books
-        s = [check_gradient(p) for p in books.params]
+        s = [check_gradient(p, cut) for p, cut in zip(books.params, books.in_parts, strict=True)]
         rows = tuple(row for row, g in enumerate(s) if g is not None)
-        if not rows and not any(map(split_axes, books.params)):
+        if not rows and not any(books.in_parts):
             return
         there = torch.tensor([p.grad is not None for p in books.params])
         fresh = [books.params[row] for row in rows if not self.state.get(books.params[row])]
@@ -211,13 +210,13 @@ class Hedged(torch.optim.Optimizer):
         self._books = None
 
 
-def check_gradient(p: torch.Tensor) -> torch.Tensor | None:
+def check_gradient(p: torch.Tensor, is_in_parts: bool) -> torch.Tensor | None:
     """The gradient as far as this process holds it, its entries in order; raise unless it is dense.
 
     None if there is none; but for a part of a parameter it is 0, since another process may have one for its own.
     """
     if p.grad is None:
-        return torch.zeros_like(local(p)) if split_axes(p) and p.requires_grad else None
+        return torch.zeros_like(local(p)) if is_in_parts and split_axes(p) and p.requires_grad else None
     if p.grad.layout != torch.strided:
         raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
-    return local(laid_out(p.grad, p)).contiguous() if in_parts(p) else p.grad.contiguous()
+    return local(laid_out(p.grad, p)).contiguous() if is_in_parts else p.grad.contiguous()

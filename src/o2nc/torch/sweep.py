@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .._xp import in_parts
 from .arguments import width
 from .books import Books
 from .buckets import SIZE
@@ -60,7 +59,8 @@ class Sweep:
         self.parts = self.plan.parts if foreach else books.plan(rows, 1, WHOLE).parts
         self.state = books.tensors
         points = self.state["x"]
-        self.x = [local(p) if point is None else point for p, point in zip(books.params, points, strict=True)]
+        params = zip(books.params, books.in_parts, points, strict=True)
+        self.x = [(local(p) if cut else p.detach()) if point is None else point for p, cut, point in params]
         kernels: tuple[Any, ...] = compiled() if compile else (judge, track, move)
         self.reduce, self.track, self.shift = kernels
         self.scratch: Any = None
@@ -79,7 +79,7 @@ class Sweep:
         if found:
             table.index_put_(self.plan.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
         table[:, -1] = there
-        table = totals(table, books.params)
+        table = totals(table, books.params) if any(books.in_parts) else table
         scale = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, self.plan.factor.T).T
         hat = torch.tensor(factors["hat"], dtype=torch.float64)
         there = table[:, -1] > 0
@@ -150,7 +150,7 @@ class Sweep:
         """The directions of the experts that need whole tensors."""
         m, params, cut = self.state["m"], self.books.params, []
         for row, expert in self.plan.whole:
-            if in_parts(params[row]):
+            if self.books.in_parts[row]:
                 cut.append((row, expert))
             else:
                 self.state[expert.keeps[0]][row].copy_(expert.whole(m[row] * u[row]))
