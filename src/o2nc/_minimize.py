@@ -14,7 +14,8 @@ import numpy as np
 
 from . import _xp
 from .certificates import Certificate, tight
-from .constants import Nonsmooth, Smooth, brief
+from .checks import brief
+from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SmoothConversion
 from .guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
 from .oracles.base import Oracle

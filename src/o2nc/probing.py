@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _xp
 from ._minimize import Gradient, check_gradient, check_sample
-from .constants import check_number
+from .checks import check_number
 from .probes import Probes
 from .vectors import Vector, apply, check_vector, inner
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from . import _xp
 from ._xp import Array
-from .constants import brief
+from .checks import brief
 
 Vector = Any  # an Array or Blocks
 Scalar = Any  # a Python float, or an array of shape (..., 1)

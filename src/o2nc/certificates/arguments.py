@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ..constants import Smooth, check_number
+from ..checks import check_number
+from ..constants import Smooth
 
 
 def check_size(name: str, value: float, *, positive: bool = False) -> None:

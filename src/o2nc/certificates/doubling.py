@@ -3,7 +3,8 @@
 import math
 from typing import Unpack
 
-from ..constants import Smooth, check_horizon
+from ..checks import check_horizon
+from ..constants import Smooth
 from .arguments import check_finite, check_known
 from .certificate import Certificate, Details
 from .smooth import sharp_factors

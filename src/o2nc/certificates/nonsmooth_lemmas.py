@@ -2,7 +2,7 @@
 
 import math
 
-from ..constants import check_horizon
+from ..checks import check_horizon
 from .arguments import check_finite, check_rate, check_size
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from statistics import fmean
 
-from ..constants import Smooth, check_horizon
+from ..checks import check_horizon
+from ..constants import Smooth
 from .arguments import check_known, replicated
 from .certificate import Certificate
 from .student import check_confidence, mean_interval

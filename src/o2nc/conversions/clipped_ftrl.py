@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import Nonsmooth, check_number, check_share
+from ..checks import check_number, check_share
+from ..constants import Nonsmooth
 from ..vectors import Vector, inner, zero_scalar, zeros_like
 from .learner import discount_and_radius
 

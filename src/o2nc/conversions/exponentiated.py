@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_horizon
+from ..checks import check_horizon
 from ..vectors import Vector, check_like, check_vector, leaf, where, zero_scalar, zeros_like
 from .base import check_given
 from .learner import Learner, check_is_learner

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..constants import check_number, check_share
+from ..checks import check_number, check_share
 from ..vectors import Vector, check_like, check_vector, zeros_like
 
 

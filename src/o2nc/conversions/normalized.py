@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _xp
-from ..constants import Smooth, check_number, check_share
+from ..checks import check_number, check_share
+from ..constants import Smooth
 from ..vectors import Vector, check_like, check_vector, inner, zeros_like
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..checks import check_number
 from ..vectors import Vector, apply, check_like, check_vector, inner, leaf, where, zero_scalar, zeros_like
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number, check_share
+from ..checks import check_number, check_share
 from ..vectors import Vector, apply, check_like, check_vector, inner, where, zero_scalar, zeros_like
 from .online_scaled import check_scaled, descend, given_value, products
 

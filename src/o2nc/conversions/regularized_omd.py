@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..constants import Nonsmooth, check_number, check_share
+from ..checks import check_number, check_share
+from ..constants import Nonsmooth
 from ..vectors import Vector, zeros_like
 from .learner import discount_and_radius
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..constants import check_number
+from ..checks import check_number
 from ..vectors import Vector, check_vector
 
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import Nonsmooth, check_horizon, check_number
+from ..checks import check_horizon, check_number
+from ..constants import Nonsmooth
 from ..vectors import Vector, check_like, check_vector, leaf, project_ball, where, zero_scalar, zeros_like
 from .base import check_given
 from .learner import Learner, check_is_learner

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import KAPPA_LIMIT, Smooth, check_number
+from ..checks import check_number
+from ..constants import KAPPA_LIMIT, Smooth
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle, check_is_oracle

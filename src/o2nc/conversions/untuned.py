@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..checks import check_number
 from ..losses import DescentLoss, LinearLoss
 from ..operators import act
 from ..oracles.base import Oracle, check_is_oracle

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _xp
-from ..constants import check_number
+from ..checks import check_number
 from ..vectors import Scalar, Vector, apply, zero_scalar, zeros_like
 from .base import with_length
 

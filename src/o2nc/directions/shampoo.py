@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..checks import check_number
 from ..vectors import Vector
 from .matrices import OnMatrices
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from .. import _xp
 from .._xp import Array
-from ..constants import brief
+from ..checks import brief
 from ..vectors import Vector
 
 Self = TypeVar("Self")

@@ -5,7 +5,8 @@ from typing import Any
 
 import optax
 
-from ..constants import Smooth, brief
+from ..checks import brief
+from ..constants import Smooth
 from ..conversions import SegmentConversion
 from ..directions import RMS, Direction, Momentum, Polar, Sign
 from ..oracles import Adaptive, ShortMemoryHedge

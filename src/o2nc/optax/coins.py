@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..constants import brief
+from ..checks import brief
 
 
 def first_key(seed: Any) -> jax.Array:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 
 from .. import _xp
-from ..constants import brief
+from ..checks import brief
 from ..operators import newton_schulz
 from ..promises import LENGTH, at_length
 from .expert import is_transformation

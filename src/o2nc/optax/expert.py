@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from ..constants import brief
+from ..checks import brief
 from ..vectors import Blocks, Vector, leaf, zeros_like
 from .trees import Tree, to_blocks, to_tree
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 
 from .. import _xp
-from ..constants import brief, check_number, check_share
+from ..checks import brief, check_number, check_share
 from ..operators import Identity, trusted
 from ..oracles.short_memory import ShortMemoryHedge, ShortMemoryState
 from ..sets import Hull

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _xp
 from .._xp import Array
-from ..constants import brief, check_numbers
+from ..checks import brief, check_numbers
 from ..losses import Loss
 from ..operators import Identity, Operator, Toward, check_operators
 from ..sets import Hull, Varying

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number, check_share
+from ..checks import check_number, check_share
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 from .mirrors import Entropic

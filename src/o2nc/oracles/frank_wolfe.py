@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from .. import _xp
-from ..constants import check_number
+from ..checks import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet, Varying

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates.hedge import hedge_constant
-from ..constants import brief, check_number, check_numbers
+from ..checks import brief, check_number, check_numbers
 from ..vectors import Vector, leaf
 from .experts import OverExperts
 

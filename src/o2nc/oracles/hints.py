@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import _xp
 from .._xp import Array
-from ..constants import brief
+from ..checks import brief
 from ..sets.base import Coordinates
 from ..vectors import Blocks, shape_of
 

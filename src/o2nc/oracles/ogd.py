@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..checks import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet

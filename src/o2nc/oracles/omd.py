@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from .. import _xp
-from ..constants import check_number
+from ..checks import check_number
 from ..losses import Loss
 from ..operators import Operator
 from ..sets import OperatorSet

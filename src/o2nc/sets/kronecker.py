@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from .. import _xp
 from .._xp import Array
-from ..constants import brief
+from ..checks import brief
 from ..operators import Blockwise, LeftFactor, Operator, RightFactor, trusted
 from ..vectors import Blocks, Vector, mat, shape_of
 from .base import OperatorSet, Static

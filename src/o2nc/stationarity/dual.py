@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..constants import check_number
+from ..checks import check_number
 
 Enclosure = Callable[[Any, Any], tuple[Any, Any]]
 

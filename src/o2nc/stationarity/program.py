@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..constants import brief, check_number
+from ..checks import brief, check_number
 from .witness import Witness
 
 MIXED = 1e-5  # how much of the given weights is kept, so that every atom has some

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import check_number
+from ..checks import check_number
 from ..vectors import Vector, check_like, check_vector, inner, zero_scalar
 
 

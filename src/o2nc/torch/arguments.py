@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ..constants import check_number
+from ..checks import check_number
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 

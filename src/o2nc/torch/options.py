@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..constants import check_number, check_share
+from ..checks import check_number, check_share
 from .arguments import check_group, tensors
 from .experts import Expert, Mask, check_experts
 

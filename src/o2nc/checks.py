@@ -1,0 +1,50 @@
+"""Checks of arguments, which raise sentences: which argument, which rule, what was given."""
+
+import math
+from typing import Any
+
+
+def brief(value: Any) -> str:
+    """``value`` as an error message shows it."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def check_number(name: str, value: float, *, positive: bool = False) -> None:
+    """Raise unless ``value`` is a finite number >= 0 (> 0 if ``positive``)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.")
+    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"`{name}` must be finite and {'positive' if positive else 'nonnegative'}; got {value}.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a number that is at least 0 and less than 1.
+
+    >>> check_share("mu", 1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: `mu` must be at least 0 and less than 1; got 1.0.
+    """
+    check_number(name, value)
+    if value >= 1:
+        raise ValueError(f"`{name}` must be at least 0 and less than 1; got {value}.")
+
+
+def check_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """The values as floats; raise unless they are finite numbers."""
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must be a sequence of numbers; got {values!r}.") from error
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"`{name}` must be finite; got {values!r}.")
+    return numbers
+
+
+def check_horizon(T: int) -> None:
+    """Raise unless ``T`` is a whole number >= 1."""
+    if isinstance(T, bool) or not isinstance(T, int):
+        raise TypeError(f"`T` must be a whole number; got {T!r}.")
+    if T < 1:
+        raise ValueError(f"`T` must be at least 1; got {T}.")
