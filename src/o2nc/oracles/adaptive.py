@@ -59,7 +59,9 @@ class Adaptive:
             raise ValueError("`Adaptive(experts=...)` must have at least one direction; got none.")
         for expert in experts:
             if isinstance(expert, type) or not isinstance(expert, Direction):
-                raise TypeError(f"`Adaptive(experts=...)` must be directions of `o2nc.directions` or like them; got {expert!r}.")
+                raise TypeError(f"`Adaptive(experts=...)` must be directions of `o2nc.directions`; got {expert!r}.")
+                    f"`Adaptive(experts=...)` must be directions of `o2nc.directions` or like them; got {expert!r}."
+                )
         object.__setattr__(self, "experts", experts)
         object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))
 
