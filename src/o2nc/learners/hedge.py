@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates.hedge import hedge_constant
+from ..certificates import hedge_constant
 from ..checks import brief, check_number, check_numbers
 from .base import ExponentialWeights, registry
 

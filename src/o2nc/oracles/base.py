@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
+from .._xp import Array
 from ..learners.base import NEEDED, State
 from ..losses import Loss
 from ..operators import Operator
@@ -77,3 +78,9 @@ def stated_bound(oracle: Oracle, x: Vector, energy: float) -> float:
     """The bound on its regret against the identity that an oracle states; inf if it states none."""
     stated = getattr(oracle, "regret_bound", None)
     return math.inf if stated is None else stated(x, energy)
+
+
+def weights_of(oracle: Oracle, state: State) -> Array | None:
+    """The weights of its experts, (..., K), of an oracle that has ``weights(state)``; None if it has none."""
+    weights = getattr(oracle, "weights", None)
+    return None if weights is None else weights(state)
