@@ -134,11 +134,11 @@ def run(case: Case) -> Path:
     for _ in range(GUESSED.T):
         dx, state = conversion.update(gradient(x) + NOISE * rng.choice([-1.0, 1.0]) * ACROSS, state)
         x = x + dx
-        played = case.oracle.play(state.oracle, state.m)
+        played = case.oracle.play(state.run.oracle, state.run.m)
         U = np.stack([act(played, e) for e in np.eye(2)], axis=-1)
         points.append(x)
         operators.append(U)
-        lines.append(case.lines(state.oracle, U))
+        lines.append(case.lines(state.run.oracle, U))
     return Path(np.asarray(points), np.asarray(operators), np.asarray(lines))
 
 
