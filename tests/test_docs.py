@@ -12,14 +12,14 @@ import pytest
 import o2nc
 import o2nc.optax
 import o2nc.torch
-from o2nc import certificates, conversions, losses, operators, oracles, sets, stationarity, testing
+from o2nc import certificates, conversions, learners, losses, operators, oracles, sets, stationarity, testing
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (o2nc, certificates, conversions, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
+    for module in (o2nc, certificates, conversions, learners, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
 } | {
@@ -70,7 +70,7 @@ def test_identifiers_exist(page):
 
 def test_a_wrong_identifier_is_noticed():
     with pytest.raises(AttributeError, match="gamma1"):
-        resolve("o2nc.oracles.Hedge.gamma1")
+        resolve("o2nc.learners.Hedge.gamma1")
     with pytest.raises(AttributeError, match="nothing"):
         resolve("o2nc.nothing.at_all")
 
@@ -126,6 +126,7 @@ def test_every_public_name_has_a_place_in_the_reference():
         for page in (ROOT / "docs" / "api").glob("*.md")
         for path in re.findall(r"^::: (\S+)$", page.read_text(), flags=re.MULTILINE)
     ]
+    shown += [getattr(module, name) for module in filter(inspect.ismodule, shown) for name in module.__all__]
     assert not [name for name, thing in PUBLIC.items() if not any(thing is other for other in shown)]
 
 
