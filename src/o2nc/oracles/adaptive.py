@@ -1,17 +1,17 @@
 """Hedging between the directions of other optimizers."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .. import _xp
-from .._xp import Array
-from ..directions import Direction, Momentum, shortened
+from ..directions import RMS, Direction, Momentum, Sign, shortened
+from ..learners import AdaHedge, Learner
+from ..learners.base import check_learner
 from ..losses import Loss
-from ..operators import Mixture, Operator, Toward, trusted
-from ..vectors import Vector
-from .adahedge import AdaHedge
-from .experts import OverExperts, made_for, slot_bound
+from ..operators import Toward, trusted
+from ..vectors import Vector, check_vector
+from .base import registry
+from .mixing import Mixing, zero_row
 
 
 class AdaptiveState(NamedTuple):
@@ -22,7 +22,7 @@ class AdaptiveState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive:
+class Adaptive(Mixing):
     r"""A learner over adaptive experts: it plays $\sum_kw_{t,k}U_{t,k}$ with $U_{t,k}m_t=d_k(m_t)$.
 
     The directions $d_k$ are those of other optimizers (momentum, Adam's, Muon's, ...), computed from the past and
@@ -34,7 +34,7 @@ class Adaptive:
 
     Args:
         experts: the directions.
-        learner: makes the learner from a hull of K experts, by default `AdaHedge`; it sees K losses a round.
+        learner: gives the weights, by default `o2nc.learners.AdaHedge`; it sees K losses a round.
 
     Reference: the set-up of Algorithm 1, which lets the set change with t.
 
@@ -46,7 +46,7 @@ class Adaptive:
     """
 
     experts: Sequence[Direction]
-    learner: Callable[[Any], OverExperts] = AdaHedge
+    learner: Learner = field(default_factory=AdaHedge)
 
     def __post_init__(self) -> None:
         if not isinstance(self.experts, Iterable):
@@ -58,35 +58,33 @@ class Adaptive:
             if isinstance(expert, type) or not isinstance(expert, Direction):
                 raise TypeError(f"`Adaptive(experts=...)` must have init, direction and learn; got {expert!r}.")
         object.__setattr__(self, "experts", experts)
-        object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))
+        check_learner("Adaptive(learner=...)", self.learner, len(experts))
 
     def init(self, x: Vector) -> AdaptiveState:
         """The states of the learner and of the experts."""
-        return AdaptiveState(self._slots.init(x), tuple(expert.init(x) for expert in self.experts))
+        check_vector("x", x)
+        zero = zero_row(x, len(self.experts))
+        return AdaptiveState(self.learner.init(zero), tuple(expert.init(x) for expert in self.experts))
 
-    def weights(self, state: AdaptiveState) -> Array:
-        """w_t, of shape (..., K)."""
-        return self._slots.weights(state.learner)
+    def operators(self, state: AdaptiveState, m: Vector) -> tuple[Toward, ...]:
+        """The experts' operators, which send m to their directions."""
+        directions = (e.direction(s, m) for e, s in zip(self.experts, state.experts, strict=True))
+        return tuple(trusted(Toward, m=m, d=shortened(d, m)) for d in directions)
 
-    def play(self, state: AdaptiveState, m: Vector) -> Operator:
-        """The mixture of the experts' operators."""
-        return trusted(Mixture, weights=self.weights(state), operators=self._operators(state, m))
+    def images(self, state: AdaptiveState, m: Vector) -> list[Vector]:
+        """The directions."""
+        return [U.d for U in self.operators(state, m)]
 
     def learn(self, state: AdaptiveState, loss: Loss) -> AdaptiveState:
         """Show the learner the losses of the directions, and the experts the sample."""
-        values = [loss(U.d) for U in self._operators(state, loss.m)]
-        losses = _xp.namespace(*values).concat(values, axis=-1)
         experts = tuple(e.learn(s, loss.s) for e, s in zip(self.experts, state.experts, strict=True))
-        return AdaptiveState(self._slots.observe(state.learner, losses), experts)
+        return AdaptiveState(self.learned(state, loss), experts)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        """That of the learner against any of its experts, if `Momentum` is one of them."""
-        return slot_bound(self.learner, [isinstance(expert, Momentum) for expert in self.experts], x, energy)
+        """That of the learner against `Momentum`, if it is one of the experts."""
+        return self.learner.regret_bound([isinstance(expert, Momentum) for expert in self.experts], energy)
 
-    @property
-    def _slots(self) -> Any:
-        return self._learner  # type: ignore[attr-defined]
 
-    def _operators(self, state: AdaptiveState, m: Vector) -> tuple[Toward, ...]:
-        directions = (e.direction(s, m) for e, s in zip(self.experts, state.experts, strict=True))
-        return tuple(trusted(Toward, m=m, d=shortened(d, m)) for d in directions)
+registry.add(
+    "adaptive", lambda S, rate, C: Adaptive([Momentum(), RMS(), Sign()]), "AdaHedge over directions", circuit=True
+)
