@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import _xp
 from ..conversions.base import Conversion
-from ..vectors import Vector
+from ..vectors import Vector, apply, inner
 from .frame import Frame, Numbers
 from .stateful import ROUNDS, Subject, check_init, check_next, check_runs
 from .trials import check_instance, check_like, check_unchanged, copies, distance, fail, state_distance
@@ -22,7 +23,6 @@ def check_conversion(
     shapes: Sequence[tuple[int, ...]] | None = None,
     blocks: Conversion | None = None,
     predictable: bool = False,
-    with_r: bool = True,
 ) -> None:
     """Fail, with a sentence that says why, unless ``conversion`` keeps the contract of an optimizer.
 
@@ -32,18 +32,17 @@ def check_conversion(
     conversion goes on as before; a batch is treated as its rows; with ``shapes``, `Blocks` give the same numbers as
     the array; with a JAX array, ``jit`` and ``vmap`` give the same numbers.
 
-    Every call is ``update(s, state, x, r=r)`` with a normal sample s and r uniform on [0, 1), of shape (..., 1), or
-    None.
+    It is given what it ``needs``: tau is round 2, x the point, r uniform on [0, 1), of shape (..., 1), and the values
+    are those of the sum of the sines of x. The samples are normal.
 
     Args:
-        conversion: an object with ``init`` and ``update``.
+        conversion: a `o2nc.conversions.Conversion`.
         x: an example of the points, an array of shape (..., d) of any library, or `Blocks`. Batching is checked on
             batches of another size, so its leading axes must not be built into the conversion.
         shapes: the shapes of the blocks into which an array is cut (as `o2nc.vectors.split` does) and compared.
         blocks: the conversion on these blocks, where it is another object than the one on arrays.
         predictable: whether the displacement of a round must not depend on the sample of that round, as in Algorithm
             1, which steps along the old tracker.
-        with_r: whether ``update`` is given a uniform r each round, or None.
 
     Raises:
         AssertionError: if a rule is broken.
@@ -51,7 +50,7 @@ def check_conversion(
     Reference: Algorithms 1 and 2, seen from outside.
 
     >>> import numpy as np
-    >>> from o2nc import SGD
+    >>> from o2nc.rivals import SGD
     >>> check_conversion(SGD(eta=0.1), np.zeros(3), shapes=[(2, 1), (1,)])
     >>> check_conversion(SGD(eta=0.1), np.zeros(3), predictable=True)
     Traceback (most recent call last):
@@ -59,21 +58,27 @@ def check_conversion(
     AssertionError: `SGD.update` must not move along the sample of its round; in round 1 another sample gave another displacement.
     """  # noqa: E501
     frame, fresh = Frame(x), copy.deepcopy(conversion)
-    check_instance(Conversion, "conversion", conversion, "the methods `init` and `update`")
-    subject = _subject(conversion, with_r)
+    check_instance(Conversion, "conversion", conversion, "`o2nc.conversions.Conversion` as a base class")
+    subject = _subject(conversion)
     _check_rounds(subject, frame, predictable)
     _check_rounds(subject, frame.in_float32(), predictable)
     _check_displacement(subject, frame)
-    on_blocks = None if blocks is None else _subject(blocks, with_r)
-    check_runs(subject, _subject(fresh, with_r), frame, shapes, on_blocks)
+    check_runs(subject, _subject(fresh), frame, shapes, None if blocks is None else _subject(blocks))
 
 
-def _subject(conversion: Conversion, with_r: bool) -> Subject:
+def _subject(conversion: Conversion) -> Subject:
+    needs = conversion.needs
+
+    def init(x: Vector) -> Any:
+        return conversion.init(x, tau=2 if "tau" in needs else None)
+
     def step(state: Any, x: Vector, s: Vector, r: Any) -> tuple[Vector, Any]:
-        return conversion.update(s, state, x, r=r if with_r else None)
+        value = inner(apply(lambda a: _xp.namespace(a).sin(a), x), apply(lambda a: 0 * a + 1, x))
+        coins = {"r": r if "r" in needs else None, "value": value if "value" in needs else None}
+        return conversion.update(s, state, x, **coins)
 
     name = f"`{type(conversion).__name__}.update`"
-    return Subject(conversion, step, _samples, name, "the displacement", moves=True)
+    return Subject(conversion, init, step, _samples, name, "the displacement", moves=True)
 
 
 def _samples(frame: Frame, seed: int) -> tuple[Numbers, Numbers]:
@@ -83,7 +88,7 @@ def _samples(frame: Frame, seed: int) -> tuple[Numbers, Numbers]:
 
 def _check_rounds(subject: Subject, frame: Frame, predictable: bool) -> None:
     """Purity and form, round by round."""
-    name, x, state = subject.name, frame.x, check_init(subject.thing, frame)
+    name, x, state = subject.name, frame.x, check_init(subject, frame)
     others = frame.draw(ROUNDS, seed=50)
     pairs = subject.inputs(frame, *subject.draw(frame, 0))
     for t, ((s, r), other) in enumerate(zip(pairs, others, strict=True), start=1):
@@ -112,6 +117,6 @@ def _check_displacement(subject: Subject, frame: Frame) -> None:
     """Two points far apart and the same sample: the next points are as far apart, the displacements are not."""
     pair, *_ = subject.inputs(frame, *subject.draw(frame, 1))
     near, far = (frame.vector(np.full((*frame.batch, frame.d), value)) for value in (0.0, SHIFT))
-    one, two = (frame.numbers(subject.step(subject.thing.init(x), x, *pair)[0]) for x in (near, far))
+    one, two = (frame.numbers(subject.step(subject.init(x), x, *pair)[0]) for x in (near, far))
     if np.max(np.abs((two - one) / SHIFT - 1)) <= 0.01:
         fail(subject.name, "must return the displacement to the next point; it returns the next point.")

@@ -69,10 +69,10 @@ def check_oracle(
     """  # noqa: E501
     frame, fresh = Frame(x), copy.deepcopy(oracle)
     check_instance(Oracle, "oracle", oracle, "the methods `init`, `play` and `learn`")
-    _check_rounds(oracle, frame)
-    _check_rounds(oracle, frame.in_float32())
-    on_blocks = None if blocks is None else _subject(blocks)
-    check_runs(_subject(oracle), _subject(fresh), frame, shapes, on_blocks)
+    subject = _subject(oracle)
+    _check_rounds(subject, frame)
+    _check_rounds(subject, frame.in_float32())
+    check_runs(subject, _subject(fresh), frame, shapes, None if blocks is None else _subject(blocks))
     if not regret:
         return
     stated = hasattr(oracle, "regret_bound") and math.isfinite(oracle.regret_bound(frame.rows().x, 1.0))
@@ -85,7 +85,7 @@ def _subject(oracle: Oracle) -> Subject:
     def step(state: Any, x: Vector, s: Vector, m: Vector) -> tuple[Vector, Any]:
         return oracle.play(state, m) @ m, oracle.learn(state, LinearLoss(s, m, 1.0))
 
-    return Subject(oracle, step, _samples, f"`{type(oracle).__name__}`", "what it plays", moves=False)
+    return Subject(oracle, oracle.init, step, _samples, f"`{type(oracle).__name__}`", "what it plays", moves=False)
 
 
 def _samples(frame: Frame, seed: int) -> tuple[Numbers, Numbers]:
@@ -94,9 +94,10 @@ def _samples(frame: Frame, seed: int) -> tuple[Numbers, Numbers]:
     return values[ROUNDS:], values[:ROUNDS]
 
 
-def _check_rounds(oracle: Oracle, frame: Frame) -> None:
+def _check_rounds(subject: Subject, frame: Frame) -> None:
     """Purity, form, and what is played, round by round."""
-    play, learn, state = method(oracle, "play"), method(oracle, "learn"), check_init(oracle, frame)
+    oracle, state = subject.thing, check_init(subject, frame)
+    play, learn = method(oracle, "play"), method(oracle, "learn")
     for t, (sample, values) in enumerate(zip(*_samples(frame, seed=0), strict=True), start=1):
         m, s = frame.vector(values), frame.vector(sample)
         before, loss = copies(state=state, m=m, s=s), LinearLoss(s, m, 1.0)

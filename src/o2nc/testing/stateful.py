@@ -36,7 +36,8 @@ class Subject:
     In each round it is given the sample s and one more: the direction m, or the scalar r.
     """
 
-    thing: Any  # with ``init(x)``
+    thing: Any
+    init: Callable[[Vector], Any]
     step: Step
     draw: Callable[[Frame, int], tuple[Numbers, Numbers]]  # the samples and the others of a few rounds, from a seed
     name: str  # how sentences name the step
@@ -62,10 +63,10 @@ class Subject:
         return replace(self, step=_xp.compiled(self.step, frame.leaf))
 
 
-def check_init(thing: Any, frame: Frame) -> Any:
+def check_init(subject: Subject, frame: Frame) -> Any:
     """The state before round 1; fail unless it is one."""
-    name, before = method(thing, "init"), copies(x=frame.x)
-    state = thing.init(frame.x)
+    name, before = method(subject.thing, "init"), copies(x=frame.x)
+    state = subject.init(frame.x)
     check_unchanged(name, before, x=frame.x)
     check_state(name, state, frame)
     return state
@@ -94,8 +95,8 @@ def check_runs(
 def _check_checkpoint(subject: Subject, fresh: Subject, frame: Frame) -> None:
     samples, others = subject.draw(frame, 1)
     first, later = subject.inputs(frame, LARGE * samples, others), subject.inputs(frame, *subject.draw(frame, 2))
-    _, state, x = subject.run(subject.thing.init(frame.x), frame.x, first)
-    loaded = unpack(pack(state, _xp.to_numpy), like=fresh.thing.init(frame.x), convert=_xp.from_numpy)
+    _, state, x = subject.run(subject.init(frame.x), frame.x, first)
+    loaded = unpack(pack(state, _xp.to_numpy), like=fresh.init(frame.x), convert=_xp.from_numpy)
     one, end, _ = subject.run(state, x, later)
     two, other, _ = fresh.run(loaded, x, later)
     gap = max(distance(frame.numbers(u), frame.numbers(v)) for u, v in zip(one, two, strict=True))
@@ -108,8 +109,8 @@ def _check_checkpoint(subject: Subject, fresh: Subject, frame: Frame) -> None:
 
 def _check_traced(subject: Subject, compiled: Subject, frame: Frame) -> None:
     one, calls, results = frame.rows(), [], []
-    state, x = subject.thing.init(one.x), one.x
-    check_traced(method(subject.thing, "init"), subject.thing.init, [(x,)], [state], one)
+    state, x = subject.init(one.x), one.x
+    check_traced(method(subject.thing, "init"), subject.init, [(x,)], [state], one)
     for pair in subject.inputs(one, *subject.draw(one, 3)):
         calls.append((state, x, *pair))
         (out,), state, x = subject.run(state, x, [pair])
@@ -121,14 +122,14 @@ def _check_batch(subject: Subject, frame: Frame) -> None:
     one, many, rule = frame.rows(), frame.rows(BATCH), "must treat a batch as its rows"
     starts, (samples, others) = many.draw(1, seed=6)[0], subject.draw(many, 4)
     x = many.vector(starts)
-    first = attempt(subject.thing, rule, lambda: subject.thing.init(x))
+    first = attempt(subject.thing, rule, lambda: subject.init(x))
     together, state, _ = attempt(
         subject.thing, rule, lambda: subject.run(first, x, subject.inputs(many, samples, others))
     )
     check_same_form(f"{subject.name} on a batch", first, state)
     for row in range(BATCH):
         y = one.vector(starts[row])
-        alone, end, _ = subject.run(subject.thing.init(y), y, subject.inputs(one, samples[:, row], others[:, row]))
+        alone, end, _ = subject.run(subject.init(y), y, subject.inputs(one, samples[:, row], others[:, row]))
         gap = max(distance(many.numbers(u)[row], one.numbers(v)) for u, v in zip(together, alone, strict=True))
         if not gap <= frame.tolerance:
             seen = f"{subject.output} in row {row} of {BATCH} differs by {gap:.2g} from it alone"
@@ -139,7 +140,7 @@ def _check_batch(subject: Subject, frame: Frame) -> None:
 def _check_blocks(subject: Subject, on_blocks: Subject, frame: Frame, shapes: Sequence[tuple[int, ...]]) -> None:
     one, rule = frame.rows(), "must give the same numbers on Blocks as on the array"
     x, y = one.x, split(one.x, shapes)
-    state, blocks = subject.thing.init(x), attempt(subject.thing, rule, lambda: on_blocks.thing.init(y))
+    state, blocks = subject.init(x), attempt(subject.thing, rule, lambda: on_blocks.init(y))
     for s, other in subject.inputs(one, *subject.draw(one, 5)):
         cut = (split(s, shapes), other if subject.moves else split(other, shapes))
         (out,), state, x = subject.run(state, x, [(s, other)])
