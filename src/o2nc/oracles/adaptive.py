@@ -60,8 +60,6 @@ class Adaptive:
         for expert in experts:
             if isinstance(expert, type) or not isinstance(expert, Direction):
                 raise TypeError(f"`Adaptive(experts=...)` must be directions of `o2nc.directions`; got {expert!r}.")
-                    f"`Adaptive(experts=...)` must be directions of `o2nc.directions` or like them; got {expert!r}."
-                )
         object.__setattr__(self, "experts", experts)
         object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))
 
