@@ -8,12 +8,10 @@ import optax
 from ..checks import brief
 from ..constants import Smooth
 from ..conversions import SegmentConversion
-from ..directions import Adam, Direction, Momentum, Polar, Sign
+from ..directions import Direction, find
 from ..oracles import Adaptive, ShortMemoryHedge
-from .expert import Expert, is_transformation
+from .transformed import with_transformations
 from .trees import Tree
-
-NAMED: dict[str, Callable[[], Direction]] = {"momentum": Momentum, "adam": Adam, "polar": Polar, "sign": Sign}
 
 
 def capped(
@@ -34,8 +32,8 @@ def capped(
 
     Args:
         constants: of the objective; they prescribe the step and the rate of the tracker.
-        experts: names ("momentum", "adam", "polar", "sign"), directions of `o2nc.directions`, or transformations
-            of Optax, which become an `Expert`.
+        experts: names and directions of `o2nc.directions`, functions of the tracker of a leaf, or transformations
+            of Optax, which become a `Transformed`.
         params: a tree like the parameters, if a transformation knows its structure.
         r: where on the step samples are taken: 1 at its end, 0 at its start, None uniformly.
         kappa: of the descent loss, as in `o2nc.SmoothConversion`.
@@ -61,18 +59,6 @@ def capped(
     """
     if isinstance(experts, str) or not isinstance(experts, Sequence):
         raise TypeError(f"`experts` must be a sequence; got {brief(experts)}.")
-    directions = [_direction(k, expert, params) for k, expert in enumerate(experts)]
+    found = with_transformations(experts, params, None)
+    directions = [find(f"experts[{k}]", expert) for k, expert in enumerate(found)]
     return SegmentConversion(Adaptive(directions, learner), constants, r=r, kappa=kappa)
-
-
-def _direction(k: int, expert: Any, params: Tree) -> Direction:
-    if isinstance(expert, str) and expert in NAMED:
-        return NAMED[expert]()
-    if isinstance(expert, Direction):
-        return expert
-    if is_transformation(expert):
-        return Expert(expert, params)
-    raise ValueError(
-        f"`experts[{k}]` must be one of {', '.join(map(repr, NAMED))}, a direction, or a transformation of Optax; "
-        f"got {brief(expert)}."
-    )
