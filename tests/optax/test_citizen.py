@@ -11,8 +11,9 @@ import pytest
 
 from o2nc import Blocks, SegmentConversion, Smooth, SmoothConversion
 from o2nc.directions import Momentum
+from o2nc.learners import ShortMemoryHedge
 from o2nc.optax import Transformed, TransformedState, capped, certificate, convert, hedge, report
-from o2nc.oracles import Adaptive, Constant, ShortMemoryHedge
+from o2nc.oracles import Adaptive, Constant
 from sentences import check
 
 RNG = np.random.default_rng(1)
@@ -181,7 +182,7 @@ class AdamOfSamples(NamedTuple):
 @pytest.mark.parametrize("r", [1.0, 0.0])
 def test_a_transformation_is_a_legal_expert_of_theorem_1(r):
     conversion = capped(CONSTANTS, ["momentum", optax.scale_by_adam()], r=r)
-    by_hand = SegmentConversion(Adaptive([Momentum(), AdamOfSamples()], ShortMemoryHedge), CONSTANTS, r=r)
+    by_hand = SegmentConversion(Adaptive([Momentum(), AdamOfSamples()], ShortMemoryHedge()), CONSTANTS, r=r)
     x = Blocks(tuple(np.asarray(a) for a in jax.tree.leaves(TREE)))
     state, literal = by_hand.init(x), []
     for s in GRADIENTS:

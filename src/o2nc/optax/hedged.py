@@ -10,8 +10,8 @@ import optax
 from .. import _xp
 from ..checks import brief, check_number, check_share
 from ..conversions import PracticalConversion
-from ..conversions.short_memory_until_merged import ShortMemoryHedge
 from ..directions import Direction
+from ..learners import ShortMemoryHedge
 from ..operators import trusted
 from ..vectors import Blocks
 from .converted import transformation

@@ -39,10 +39,10 @@ def eval_params(state: Any, params: Tree) -> Tree:
     >>> bool(eval_params(state, y)[0] < 0.5)
     True
     """
-    is_masked = lambda node: isinstance(node, optax.MaskedNode)
+    is_masked: Any = lambda node: isinstance(node, optax.MaskedNode)
     for found in find(state, ConvertState):
         if found.output is not None:
-            merge = lambda y, p, begun=found.count > 0: (
+            merge: Any = lambda y, p, begun=found.count > 0: (
                 p if is_masked(y) else jnp.where(begun, y, p).astype(jnp.result_type(p))
             )
             params = jax.tree.map(merge, found.output.arrays, params, is_leaf=is_masked)

@@ -28,7 +28,7 @@ class Report(NamedTuple):
 def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
     """The report of a state of the core after ``count`` rounds."""
     sums, T, theorem, bound = conversion.sums(state), conversion.horizon, conversion.theorem(1.0), None
-    number = lambda name: jnp.reshape(sums[name], ()) if name in sums else None
+    number: Any = lambda name: jnp.reshape(sums[name], ()) if name in sums else None
     regret, clipped = number("regret"), number("clipped")
     if T is not None and not isinstance(theorem, str):
         terms = theorem.terms  # every theorem is affine in the regret
