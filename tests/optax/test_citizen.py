@@ -11,8 +11,9 @@ import pytest
 
 from o2nc import Blocks, SegmentConversion, Smooth, SmoothConversion
 from o2nc.directions import Momentum
-from o2nc.optax import Expert, ExpertState, capped, certificate, convert, hedge, report
-from o2nc.oracles import Adaptive, Constant, ShortMemoryHedge
+from o2nc.learners import ShortMemoryHedge
+from o2nc.optax import Transformed, TransformedState, capped, certificate, convert, hedge, report
+from o2nc.oracles import Adaptive, Constant
 from sentences import check
 
 RNG = np.random.default_rng(1)
@@ -157,9 +158,13 @@ def test_experts_get_extra_arguments_and_parameters():
 class AdamOfSamples(NamedTuple):
     """What ``optax.scale_by_adam()`` says of the samples so far, by hand on NumPy."""
 
+    name: str = "by hand"
+    scale_free: bool = False
+    whole: bool = False
+
     def init(self, x):
         zeros = tuple(np.zeros_like(a) for a in x.arrays)
-        return ExpertState(inner=(zeros, zeros, 0), d=Blocks(zeros))
+        return TransformedState(inner=(zeros, zeros, 0), d=Blocks(zeros))
 
     def direction(self, state, m):
         return state.d
@@ -171,13 +176,13 @@ class AdamOfSamples(NamedTuple):
         t += 1
         hats = zip(m, v, strict=True)
         d = tuple(a / (1 - 0.9**t) / (np.sqrt(b / (1 - 0.999**t)) + 1e-8) for a, b in hats)
-        return ExpertState(inner=(m, v, t), d=Blocks(d))
+        return TransformedState(inner=(m, v, t), d=Blocks(d))
 
 
 @pytest.mark.parametrize("r", [1.0, 0.0])
 def test_a_transformation_is_a_legal_expert_of_theorem_1(r):
     conversion = capped(CONSTANTS, ["momentum", optax.scale_by_adam()], r=r)
-    by_hand = SegmentConversion(Adaptive([Momentum(), AdamOfSamples()], ShortMemoryHedge), CONSTANTS, r=r)
+    by_hand = SegmentConversion(Adaptive([Momentum(), AdamOfSamples()], ShortMemoryHedge()), CONSTANTS, r=r)
     x = Blocks(tuple(np.asarray(a) for a in jax.tree.leaves(TREE)))
     state, literal = by_hand.init(x), []
     for s in GRADIENTS:
@@ -188,17 +193,17 @@ def test_a_transformation_is_a_legal_expert_of_theorem_1(r):
     assert_equal([params for params, _ in found], literal)
     after = found[-1][1]
     assert certificate(conversion, after).label == "plug-in"
-    np.testing.assert_allclose(report(after).regret, state.regret[0], atol=1e-12)
+    np.testing.assert_allclose(report(after).regret, state.run.regret[0], atol=1e-12)
     norm = lambda v: float(optax.tree.norm(v))
     for _, one in found:  # the cap
-        assert norm(one.conversion.delta) <= CONSTANTS.eta * norm(one.conversion.m) * (1 + 1e-12)
+        assert norm(one.conversion.Um) <= norm(one.conversion.run.m) * (1 + 1e-12)
 
 
 def test_what_capped_refuses():
     check(lambda: capped(CONSTANTS, "adam"), TypeError, "`experts`")
     check(lambda: capped(CONSTANTS, ["momentum", "adem"]), ValueError, "`experts[1]`", "'adem'")
-    check(lambda: Expert(3), TypeError, "`Expert(transformation=...)`", "3")
+    check(lambda: Transformed(3), TypeError, "`Transformed(transformation=...)`", "3")
     needs_params = convert(capped(CONSTANTS, [optax.add_decayed_weights(0.1)]))
-    check(lambda: jax.jit(needs_params.init)(TREE), ValueError, "`Expert(transformation=...)`", "gradients")
+    check(lambda: jax.jit(needs_params.init)(TREE), ValueError, "`Transformed(transformation=...)`", "gradients")
     wrong = convert(capped(CONSTANTS, [optax.trace(0.9)], params={"only": 0.0}))
-    check(lambda: wrong.init(TREE), ValueError, "`Expert(params=...)`", "2")
+    check(lambda: wrong.init(TREE), ValueError, "`Transformed(params=...)`", "2")

@@ -12,21 +12,15 @@ import optax
 import pytest
 
 import o2nc
-from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, guarantees
-from o2nc.conversions import (
-    SGD,
-    Adam,
-    ClippedFTRL,
-    ExponentiatedConversion,
-    ShiftingConversion,
-)
-from o2nc.directions import RMS, Momentum
+from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
 from o2nc.operators import Blockwise, Dense, Identity, Projector
 from o2nc.optax import certificate, convert, eval_params, report
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
+from o2nc.rivals import SGD, Adam, ClippedFTRL, ExponentiatedConversion, ShiftingConversion
 from o2nc.sets import Box
 from sentences import check
 
+HERE = Path(__file__).parent
 ROUNDS = 6
 RNG = np.random.default_rng(0)
 TREE = {"w": RNG.normal(size=(2, 3)), "none": None, "b": [RNG.normal(size=2)]}
@@ -45,7 +39,7 @@ def conversions(xp):
     return {
         "Algorithm 1": SmoothConversion(hedge(xp), SMOOTH),
         "one learner a leaf": SmoothConversion(Product([OGD(Box()), AdaGrad(Box())]), SMOOTH),
-        "segment, end": SegmentConversion(Adaptive([Momentum(), RMS()]), SMOOTH, r=1.0),
+        "segment, end": SegmentConversion(Adaptive([directions.Momentum(), directions.Adam()]), SMOOTH, r=1.0),
         "segment, uniform": SegmentConversion(Constant(), SMOOTH, r=None),
         "Algorithm 2": NonsmoothConversion(hedge(xp), NONSMOOTH),
         "shifting": ShiftingConversion.tuned(NONSMOOTH),
@@ -97,14 +91,12 @@ def coins(seed, has_output):
 def on_numpy(conversion, seed=0):
     """The same by the core, on NumPy."""
     x = Blocks(tuple(LEAVES))
-    law = conversion.constants.tau if isinstance(conversion, NonsmoothConversion) else getattr(conversion, "tau", None)
-    u, r = coins(seed, law is not None)
-    state = conversion.init(x) if law is None else conversion.init(x, tau=law(u))
+    u, r = coins(seed, "tau" in conversion.needs)
+    state = conversion.init(x, tau=None if u is None else conversion.tau(u, ROUNDS))
     points, states = [], []
     for t in range(ROUNDS):
         s = Blocks(tuple(3 * np.sin(a) + n[t] for a, n in zip(x.arrays, jax.tree.leaves(NOISE), strict=True)))
-        fixed = getattr(conversion, "r", None) is not None
-        dx, state = conversion.update(s, state, x, r=None if fixed else r[t])
+        dx, state = conversion.update(s, state, x, r=r[t] if "r" in conversion.needs else None)
         x = x + dx
         points.append(x)
         states.append(state)
@@ -152,7 +144,7 @@ def test_the_round_of_the_output_has_its_law():
     """c_t / T for t < T, the rest at T: 4,000 seeds, five standard deviations."""
     constants = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=4, a=0.5, eta=0.1, rho=0.1)
     conversion = NonsmoothConversion(Constant(), constants)
-    draw = jax.vmap(lambda seed: convert(conversion, seed).init(jnp.zeros(1)).conversion.tau)
+    draw = jax.vmap(lambda seed: convert(conversion, seed).init(jnp.zeros(1)).conversion.average.tau)
     tau = np.asarray(jax.jit(draw)(jnp.arange(4000)))
     law = np.diff([0.0, 0.125, 0.3125, 0.53125, 1.0])
     for t, p in enumerate(law, start=1):
@@ -164,8 +156,8 @@ def test_the_output_point():
     x, state = scanned(CONVERSIONS["Algorithm 2"], 3)
     last = jax.tree.map(lambda a: a[-1], (x, state))
     _, states = on_numpy(ON_NUMPY["Algorithm 2"], 3)
-    assert_equal(eval_params(last[1], last[0]), states[-1].output)
-    assert_equal(jax.jit(eval_params)((optax.EmptyState(), (last[1],)), last[0]), states[-1].output)
+    assert_equal(eval_params(last[1], last[0]), states[-1].average.output)
+    assert_equal(jax.jit(eval_params)((optax.EmptyState(), (last[1],)), last[0]), states[-1].average.output)
 
     x, state = scanned(CONVERSIONS["SGD"], 3)
     assert eval_params(state, x) is x
@@ -213,7 +205,7 @@ def test_the_report_is_the_certificate_of_minimize():
 def test_every_theorem_is_affine_in_the_regret(name):
     conversion = CONVERSIONS[name]
     _, state = scanned(conversion, 3)
-    wanted = guarantees.measured(conversion, [float(state.report.regret[-1])])
+    wanted = conversion.theorem(float(state.report.regret[-1]))
     np.testing.assert_allclose(state.report.bound[-1], wanted.bound, rtol=1e-12)
 
 
@@ -233,14 +225,13 @@ def test_wrong_constants_are_noticed():
     for _ in range(3):
         _, state = tx.update(jnp.ones(2), state)
     assert float(report(state).clipped) == 1.0
-    with pytest.warns(UserWarning, match="100% of the rounds"):
-        certificate(conversion, state)
+    check(lambda: certificate(conversion, state), ValueError, "`conversion`", "projected in 100% of the rounds")
 
 
 SHARDED = """
 import jax, jax.numpy as jnp, numpy as np, optax
 from jax.sharding import NamedSharding, PartitionSpec as P
-from test_optax_convert import CONVERSIONS, assert_equal, sample
+from test_convert import CONVERSIONS, assert_equal, sample
 from o2nc.optax import convert, hedge
 
 mesh = jax.make_mesh((2,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -271,14 +262,14 @@ def test_the_numbers_do_not_depend_on_the_sharding():
     """Two devices in a process of its own; the vectors of the state stay where the parameters are."""
     environment = os.environ | {
         "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
     }
     done = subprocess.run([sys.executable, "-c", SHARDED], env=environment, capture_output=True, text=True)
     assert done.stdout == "the same\n", done.stderr
 
 
 def test_what_is_refused():
-    check(lambda: convert(SGD), TypeError, "`conversion`", "init and update")
+    check(lambda: convert(SGD), TypeError, "`conversion`", "Conversion")
     check(lambda: convert(SGD(eta=0.1), seed=-1), ValueError, "`seed`", "-1")
     for seed in (True, 0.5, "zero", jnp.zeros(2, int)):
         check(lambda seed=seed: convert(SGD(eta=0.1), seed=seed), TypeError, "`seed`")
@@ -287,8 +278,10 @@ def test_what_is_refused():
     check(lambda: init(jnp.zeros(2, complex)), TypeError, "`params`", "the only leaf", "complex128")
     check(lambda: convert(SGD(eta=0.1)).init({"w": "text"}), TypeError, "`params`", "str")
     check(lambda: report(optax.EmptyState()), ValueError, "`state`", "got 0")
-    check(lambda: certificate(SGD(eta=0.1), optax.EmptyState()), TypeError, "`conversion`", "SGD")
+    check(lambda: certificate(SGD(eta=0.1), optax.EmptyState()), ValueError, "`state`", "got 0")
+    sgd = convert(SGD(eta=0.1)).init(jnp.zeros(2))
+    check(lambda: certificate(SGD(eta=0.1), sgd), ValueError, "`conversion`", "certificate")
     tx = convert(NonsmoothConversion(Constant(), NONSMOOTH))
     state = tx.init(jnp.zeros(2))
-    check(lambda: jax.jit(tx.update)(jnp.zeros(2), state), ValueError, "needs the point `x`")
+    check(lambda: jax.jit(tx.update)(jnp.zeros(2), state), ValueError, "needs the point of the sample, `x`")
     check(lambda: jax.jit(tx.update)(jnp.zeros(3), state, jnp.zeros(3)), ValueError, "`s`", "shape")
