@@ -4,7 +4,7 @@ Everything else is written against the Python array API standard. A scalar is an
 reduction here keeps its axis, so one run and a batch of replications are the same code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import array_api_compat
@@ -18,8 +18,13 @@ _KNOWN: dict[type, Any] = {}  # the look-up of the compat layer costs as much as
 def namespace(*arrays: Array) -> Any:
     """The array API namespace that all ``arrays`` share."""
     kind = type(arrays[0])
-    if kind in _KNOWN and (len(arrays) == 1 or all(type(a) is kind for a in arrays)):
-        return _KNOWN[kind]
+    known = _KNOWN.get(kind)
+    if known is not None:
+        for a in arrays:
+            if type(a) is not kind:
+                break
+        else:
+            return known
     try:
         xp = array_api_compat.array_namespace(*arrays)
         if is_array(arrays[0]):  # and not a Python number, which goes with every library
@@ -50,8 +55,54 @@ def scalar_shape(v: Array) -> tuple[int, ...]:
     return () if in_parts(v) else (1,) * v.ndim
 
 
+LANES = 2048  # how many sums a CPU makes side by side: enough for its vector units, and they stay in its cache
+
+
+def sums(terms: Callable[..., Sequence[Array]], *arrays: Array, last: bool = False) -> list[Array]:
+    """The sums of the ``terms``, which are computed entry by entry from arrays of one shape; each of shape (1,).
+
+    With ``last`` the sums are over the last axis, which is kept. On a CPU, XLA does not vectorise a sum into one
+    number; so there the terms are added in many lanes first, and are computed for a row of them at a time.
+    """
+    if last:
+        return [namespace(term).sum(term, axis=-1, keepdims=True) for term in terms(*arrays)]
+    plain: Any = lambda *arrays: [
+        whole(namespace(term).reshape(namespace(term).sum(term), (1,))) for term in terms(*arrays)
+    ]
+    if not array_api_compat.is_jax_array(arrays[0]) or arrays[0].size < 2 * LANES:
+        return plain(*arrays)
+    import jax
+
+    found: list[Array] = jax.lax.platform_dependent(
+        *arrays, cpu=lambda *arrays: _in_lanes(terms, arrays), default=plain
+    )
+    return found
+
+
+def _in_lanes(terms: Callable[..., Sequence[Array]], arrays: Sequence[Array]) -> list[Array]:
+    import jax
+
+    flat = [a.reshape(-1) for a in arrays]
+    even = flat[0].size // LANES * LANES
+    rest = [term.sum(keepdims=True) for term in terms(*(a[even:] for a in flat))]
+    rows = [a[:even].reshape(-1, LANES) for a in flat]
+
+    def add(lanes: Any, row: Any) -> tuple[Any, None]:
+        return [lane + term for lane, term in zip(lanes, terms(*row), strict=True)], None
+
+    lanes, _ = jax.lax.scan(add, [jax.numpy.zeros(LANES, total.dtype) for total in rest], rows)
+    return [total + lane.sum(keepdims=True) for total, lane in zip(rest, lanes, strict=True)]
+
+
+def after(v: Array, number: Array) -> Array:
+    """``v``, for JAX not before ``number`` is known: what was read to find it can then be written in place."""
+    return v + 0 * number.reshape(-1)[0] if array_api_compat.is_jax_array(v) else v
+
+
 def at_least(v: Array, low: float) -> Array:
     """max(v, low), entry by entry."""
+    if array_api_compat.is_numpy_array(v):
+        return namespace(v).maximum(v, low)  # a Python number keeps the dtype, and costs less than an array
     return namespace(v).maximum(v, like(low, v))
 
 
@@ -92,6 +143,8 @@ def log_sum_exp(v: Array) -> Array:
 
 def like(values: Any, v: Array) -> Array:
     """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
+    if type(values) is type(v) and values.dtype == v.dtype and not in_parts(v):
+        return values
     xp = namespace(v)
     if type(values) is type(v) or is_array(values):
         namespace(values, v)
@@ -235,6 +288,11 @@ def to_numpy(v: Array) -> Any:
         v = v.detach().cpu()
         v = (v.float() if str(v.dtype) == "torch.bfloat16" else v).numpy()
     return np.array(v)
+
+
+def floats(v: Array) -> list[float]:
+    """The entries of ``v`` as Python floats."""
+    return [float(value) for value in to_numpy(v).ravel()]
 
 
 def copy(v: Array) -> Array:
