@@ -1,22 +1,26 @@
 """Any methods on any objectives: the same noise and the same number of samples for all, replications paired."""
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..conversions import SGD, Adam, Conversion, HeavyBall
-from .combination import combination
-from .engine import processes
-from .methods import METHODS, Method
-from .objectives import Objective, objective
-from .paper import T_RUN
-from .protocol import Cell, play
-from .record import Floats, Record
-from .settings import Settings
-from .statistics import mean, reduction
-from .tables import certify, versions
+import numpy as np
+
+from ...conversions import Conversion
+from ...rivals import SGD, Adam, HeavyBall
+from ..objectives import objective, of_kind
+from ..objectives.smooth import Objective
+from ..paper.experiment import Reproduction
+from ..paper.methods import METHODS
+from ..paper.numbers import certify
+from ..runner.cells import check_count
+from ..runner.engine import processes
+from ..runner.experiment import versions
+from ..runner.paired import HORIZON, Method, play
+from ..runner.records import Floats, Record
+from ..runner.statistics import mean, reduction
+from .oracles import spelled
 
 # The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
 FACTORS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)
@@ -25,12 +29,11 @@ RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 COLUMNS = ("sgd", "identity", "projector", "hedge", "learned", "blind")  # of every comparison, besides the baselines
 FIXED = ("identity", "projector")  # the experts of which the better one is the best in hindsight
 REFERENCES = ("sgd", "identity")  # what a learner must not be worse than
-SPELLING = "name[:set][:rate=...][:kappa=...][:r=...]"  # of an oracle on the command line
 LABELS = {"sgd-best": "SGD, best rate", "heavy-ball": "heavy ball, best rate", "adam": "Adam, best rate"}
 
 
 def _scaled(make: Callable[[float], Conversion], factor: float, f: Objective) -> Conversion:
-    return make(factor * f.constants(T_RUN).eta)
+    return make(factor * f.constants(HORIZON).eta)
 
 
 def _adam(rate: float, f: Objective) -> Conversion:
@@ -59,47 +62,6 @@ def baselines() -> dict[str, dict[float, Method]]:
     }
 
 
-def named(text: str) -> Method:
-    """The method of an oracle as the command line names it: ``name[:set][:rate=...][:kappa=...][:r=...]``.
-
-    ``r`` is where on the step the sample is taken: a number from 0 (the start, if not given) to 1, or ``uniform``.
-
-    Reference: Algorithm 1 with any oracle.
-
-    >>> named("adagrad:box:kappa=4").kappa
-    4.0
-    >>> named("learned:kappa=1:r=uniform").r is None
-    True
-    >>> named("ogd:box:speed=4")
-    Traceback (most recent call last):
-        ...
-    ValueError: An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got 'ogd:box:speed=4'.
-    """
-    oracle, *parts = text.split(":")
-    operators, numbers = None, dict[str, float | None]()
-    for part in parts:
-        key, given, value = part.partition("=")
-        if not given and operators is None:
-            operators = part
-        elif key in ("rate", "kappa", "r") and key not in numbers and _is_number(value):
-            numbers[key] = float(value)
-        elif part == "r=uniform" and key not in numbers:
-            numbers[key] = None
-        else:
-            raise ValueError(f"An oracle is `{SPELLING}`; got {text!r}.")
-    method = combination(oracle, operators, numbers.get("rate"), numbers.get("kappa"))
-    if "r" in numbers and method.oracle is None:
-        raise ValueError(f"`r` must not be given for {oracle}, which takes its samples at its iterates; got {text!r}.")
-    return replace(method, name=text, label=text, r=numbers.get("r", method.r))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
 class Comparison(NamedTuple):
     """The numbers of a comparison as plain data, and by objective and method the mean gap at every iteration.
 
@@ -112,7 +74,10 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    objectives: Sequence[str], oracles: Sequence[str] = (), settings: Settings | None = None, jobs: int | None = 1
+    objectives: Sequence[str] = (),
+    oracles: Sequence[str] = (),
+    settings: Reproduction | None = None,
+    jobs: int | None = 1,
 ) -> Comparison:
     r"""Run all methods on all objectives.
 
@@ -121,60 +86,47 @@ def compare(
     that was revealed and the tight certificate. ``hindsight`` names the fixed expert with the smaller gap.
 
     Args:
-        objectives: "f1" to "f8".
-        oracles: further oracles, as `named` reads them.
+        objectives: "f1" to "f8"; all if none is given.
+        oracles: further oracles, as `spelled` reads them.
         settings: seed, replications, iterations, backend and dtype.
         jobs: processes, one objective each at a time.
 
     Reference: Numerical Experiments, with other objectives and methods.
 
-    >>> found, lines = compare(["f8"], settings=Settings(replications=2, iterations=5))
+    >>> found, lines = compare(["f8"], settings=Reproduction(replications=2, iterations=5))
     >>> bool(found["results"]["f8"]["learned"]["gap"] == lines["f8"]["learned"][-1])
     True
     """
-    settings = settings or Settings()
-    names, further = list(dict.fromkeys(objectives)), list(dict.fromkeys(oracles))
-    for name in names:
-        objective(name)
+    settings = settings or Reproduction()
+    names, further = list(dict.fromkeys(objectives)) or list(of_kind("smooth")), list(dict.fromkeys(oracles))
+    first, *_ = [objective(name) for name in names]
     for text in further:
-        named(text).conversion(objective(names[0]), _like())
+        spelled(text).conversion(first, np.zeros(1))
     if jobs is not None and jobs < 1:
         raise ValueError(f"`jobs` must be at least 1; got {jobs}.")
-    if jobs == 1 or len(names) == 1:
-        runs = [_compare_one(name, further, settings) for name in names]
-    else:
-        import joblib
-
-        runs = list(processes([joblib.delayed(_compare_one)(name, further, settings) for name in names], jobs))
+    tasks = [(name, further, settings) for name in names]
+    started = processes(_compare_one, tasks, jobs) if jobs != 1 and len(names) > 1 else None
+    runs = dict(zip(names, started or (_compare_one(*task) for task in tasks), strict=True))
+    results = {name: numbers for name, (numbers, _) in runs.items()}
     found = {
-        "settings": settings.to_dict() | {"horizon": T_RUN},
+        "settings": settings.to_dict() | {"horizon": HORIZON},
         "versions": versions(),
-        "grid": {"sgd-best": list(FACTORS), "heavy-ball": list(FACTORS), "adam": list(RATES)},
-        "results": {name: run[0] for name, run in zip(names, runs, strict=True)},
-        "hindsight": {
-            name: min(FIXED, key=lambda method, results=run[0]: results[method]["gap"])  # type: ignore[misc]
-            for name, run in zip(names, runs, strict=True)
-        },
+        "grid": {name: list(grid) for name, grid in baselines().items()},
+        "results": results,
+        "hindsight": {name: min((row[key]["gap"], key) for key in FIXED)[1] for name, row in results.items()},
     }
-    return Comparison(found, {name: run[1] for name, run in zip(names, runs, strict=True)})
-
-
-def _like() -> Any:
-    import numpy as np
-
-    return np.zeros(1)
+    return Comparison(found, {name: lines for name, (_, lines) in runs.items()})
 
 
 def _compare_one(
-    name: str, oracles: Sequence[str], settings: Settings
+    name: str, oracles: Sequence[str], settings: Reproduction
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Floats]]:
     """One objective: the numbers of each method, and the mean gap at every iteration."""
     grids = baselines()
-    methods = [METHODS[key] for key in COLUMNS] + [named(text) for text in oracles if text not in COLUMNS]
+    methods = [METHODS[key] for key in COLUMNS] + [spelled(text) for text in oracles if text not in COLUMNS]
     candidates = [method for grid in grids.values() for method in grid.values()]
     how = asdict(settings)
-    cell = Cell(name, ("sgd",), 0, how.pop("replications"), **how)
-    records = play(objective(name), [*methods, *candidates], cell)
+    records = play(objective(name), [*methods, *candidates], range(how.pop("replications")), **how)
     chosen: dict[str, Record] = {}
     rates: dict[str, float] = {}
     for key, grid in grids.items():
@@ -215,3 +167,18 @@ def _numbers(name: str, record: Record, reference: Floats, T: int, method: Metho
     if "weight" in record.mean:
         numbers["weight"] = float(record.mean["weight"][-1])
     return numbers
+
+
+def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any) -> dict[str, Record]:
+    """Run ``method`` and SGD on the objective called ``name`` with the same noise; ``how`` are arguments of `play`.
+
+    Reference: Numerical Experiments, the evaluation protocol.
+
+    >>> from o2nc.experiments.compare.oracles import combination
+    >>> records = run_beside_sgd("f4", combination("ogd"), replications=2, iterations=5)
+    >>> sorted(records)
+    ['ogd', 'sgd']
+    """
+    check_count("replications", replications, 1)
+    methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
+    return play(objective(name), methods, range(replications), **how)

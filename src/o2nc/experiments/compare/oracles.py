@@ -1,104 +1,24 @@
-"""One oracle with one set on one objective, by name, beside SGD."""
+"""Oracles and sets by name, and an oracle with a set as a method."""
 
-import inspect
-from collections.abc import Callable
+import math
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from .._xp import Array
-from ..operators import Identity
-from ..oracles import (
-    FTRL,
-    OGD,
-    OMD,
-    AdaGrad,
-    AdaHedge,
-    BinaryEntropic,
-    CoinBetting,
-    DiscountedHedge,
-    Entropic,
-    FixedShare,
-    FrankWolfe,
-    FullAdaGrad,
-    Hedge,
-    OptimisticHedge,
-    OptimisticOMD,
-    Oracle,
-    ShortMemoryHedge,
-    SoloFTRL,
-    Squint,
-)
-from ..sets import Box, Hull, OperatorSet, PositiveContractions, SpectralBall
-from .methods import FIRST_KAPPA, METHODS, Method, loss_range
-from .objectives import Objective, objective
-from .protocol import Cell, play
-from .record import Record
+import numpy as np
 
-SETS: MappingProxyType[str, Callable[[Objective, Array], OperatorSet]] = MappingProxyType(
-    {
-        "hull": lambda f, like: Hull((Identity(), f.projector(like))),
-        "box": lambda f, like: Box(),
-        "positive": lambda f, like: PositiveContractions(),
-        "spectral": lambda f, like: SpectralBall(),
-    }
-)
+from ... import oracles, sets
+from ..._xp import Array
+from ...learners.base import NEEDED
+from ...operators import Identity
+from ...oracles import Oracle
+from ...registry import Registry
+from ..objectives import objective
+from ..objectives.smooth import Objective
+from ..paper.methods import FIRST_KAPPA, METHODS, loss_range
+from ..runner.names import chosen
+from ..runner.paired import Method
 
-
-class Learner(NamedTuple):
-    """A learner over a set of operators.
-
-    >>> LEARNERS["omd"].rate
-    'needs a rate'
-    """
-
-    make: Callable[[Any, Any, float], Oracle]  # from the set, the rate, and a bound on the range of a loss
-    words: str  # what it is
-    rate: str = ""  # whether it takes one, in words
-
-
-OPTIONAL, NEEDED = "rate optional", "needs a rate"
-
-LEARNERS: MappingProxyType[str, Learner] = MappingProxyType(
-    {
-        "hedge-self-tuned": Learner(lambda S, eta, C: Hedge(S), "Hedge with the rate that tunes itself"),
-        "adahedge": Learner(lambda S, eta, C: AdaHedge(S), "Hedge whose rate follows its mixability gaps"),
-        "squint": Learner(lambda S, eta, C: Squint(S, C), "Hedge over experts and rates, second-order bound"),
-        "discounted-hedge": Learner(lambda S, eta, C: DiscountedHedge(S), "Hedge that forgets; no regret bound"),
-        "short-memory-hedge": Learner(
-            lambda S, eta, C: ShortMemoryHedge(S), "Hedge with a short memory and no scale; no regret bound"
-        ),
-        "optimistic-hedge": Learner(lambda S, eta, C: OptimisticHedge(S), "AdaHedge with the last losses as a hint"),
-        "fixed-share": Learner(lambda S, eta, C: FixedShare(S, eta), "Hedge that keeps a share for all", NEEDED),
-        "ogd": Learner(lambda S, eta, C: OGD(S, eta), "online gradient descent", OPTIONAL),
-        "adagrad": Learner(lambda S, eta, C: AdaGrad(S, eta), "one step size a coordinate", OPTIONAL),
-        "full-adagrad": Learner(
-            lambda S, eta, C: FullAdaGrad(S, eta), "AdaGrad with a full metric, cubic in the numbers learned", OPTIONAL
-        ),
-        "coin-betting": Learner(lambda S, eta, C: CoinBetting(S), "coin betting, which has no rate"),
-        "frank-wolfe": Learner(lambda S, eta, C: FrankWolfe(S, eta), "Frank-Wolfe steps, no projection", NEEDED),
-        "omd": Learner(lambda S, eta, C: OMD(S, eta), "mirror descent, Euclidean", NEEDED),
-        "omd-entropic": Learner(lambda S, eta, C: OMD(S, eta, Entropic()), "mirror descent, entropic", NEEDED),
-        "ftrl": Learner(lambda S, eta, C: FTRL(S, eta), "follow the regularized leader, Euclidean", NEEDED),
-        "ftrl-entropic": Learner(
-            lambda S, eta, C: FTRL(S, eta, Entropic()), "follow the regularized leader, entropic", NEEDED
-        ),
-        "optimistic-omd": Learner(
-            lambda S, eta, C: OptimisticOMD(S, eta), "mirror descent with the last gradient as a hint", NEEDED
-        ),
-        "solo-ftrl": Learner(lambda S, eta, C: SoloFTRL(S, eta), "scale-free regularized leader", OPTIONAL),
-        "omd-binary": Learner(
-            lambda S, eta, C: OMD(S, eta, BinaryEntropic()), "mirror descent, binary entropy: matrix weights", NEEDED
-        ),
-    }
-)
-
-_SET_WORDS = {
-    "hull": "mixtures of I and the objective's projector P",
-    "box": "diagonal matrices with entries in [0, 1]",
-    "positive": "symmetric matrices with eigenvalues in [0, 1]; slow, d^3 a round and replication",
-    "spectral": "symmetric matrices with eigenvalues in [-1, 1]; slow, d^3 a round and replication",
-}
+SPELLING = "name[:set][:rate=...][:kappa=...][:r=...]"  # of an oracle on the command line
 _METHOD_WORDS = {
     "sgd": "stochastic gradient descent, no oracle",
     "hedge": "the paper's Hedge over I and P with its rate",
@@ -110,44 +30,63 @@ _METHOD_WORDS = {
 }
 
 
+def learners() -> Registry:
+    """The oracles that learn over a set.
+
+    >>> learners()["omd"].facts["rate"]
+    'needs a rate'
+    """
+    return chosen(oracles.registry, lambda entry: not entry.facts.get("circuit"))
+
+
+def operator_sets() -> Registry:
+    """The sets over which they learn; experts are I and the projector P of the objective.
+
+    >>> list(operator_sets())
+    ['box', 'hull', 'positive', 'spectral']
+    """
+    return chosen(sets.registry, lambda entry: entry.facts.get("cli"))
+
+
 def words(name: str) -> str:
-    """What an oracle or a set is, with its loss, its sets and its rate.
+    """What an oracle is, with its loss, its sets and its rate.
 
     Reference: Algorithm 1 with any oracle.
 
     >>> words("learned")
     'AdaHedge over I and P; descent loss, kappa = 16'
     >>> words("omd-entropic")
-    'mirror descent, entropic; set hull or box; needs a rate'
+    'mirror descent, entropic; set box or hull; needs a rate'
     """
-    if name in SETS:
-        return _SET_WORDS[name]
     if name in METHODS:
         kappa = METHODS[name].kappa
         return _METHOD_WORDS[name] + (f"; descent loss, kappa = {kappa:g}" if kappa else "")
-    sets = sets_of(name)
-    parts = [LEARNERS[name].words, f"set {' or '.join(sets)}" if len(sets) < len(SETS) else "", LEARNERS[name].rate]
-    return "; ".join(part for part in parts if part)
+    entry, known = learners()[name], sets_of(name)
+    parts = [entry.words, f"set {' or '.join(known)}" if len(known) < len(operator_sets()) else ""]
+    return "; ".join(part for part in (*parts, entry.facts.get("rate")) if part)
 
 
-def sets_of(learner: str) -> list[str]:
-    """The sets over which a learner can learn.
+def sets_of(oracle: str) -> list[str]:
+    """The sets over which an oracle can learn.
 
     Reference: Algorithm 1 with any oracle.
 
     >>> sets_of("adahedge"), sets_of("adagrad")
-    (['hull'], ['hull', 'box'])
+    (['hull'], ['box', 'hull'])
     """
-    import numpy as np
-
-    f, found = objective("f4"), []
-    for name, make in SETS.items():
+    found, (f, like) = [], (objective("f4"), np.zeros(1))
+    for name in operator_sets():
         try:
-            LEARNERS[learner].make(make(f, np.zeros(1)), 1.0, 1.0).init(np.zeros(f.d))
+            learners()[oracle].make(make_set(name, f, like), 1.0, 1.0).init(f.start(like))
         except TypeError:
             continue
         found.append(name)
     return found
+
+
+def make_set(name: str, f: Objective, like: Array) -> Any:
+    """The set called ``name`` for an objective."""
+    return operator_sets()[name].make((Identity(), f.projector(like)), f.start(like))
 
 
 def combination(
@@ -156,9 +95,9 @@ def combination(
     r"""The method of an oracle and a set by name; the methods of the reproduction bring their own set and rate.
 
     Args:
-        oracle: a key of `METHODS` or `LEARNERS`.
-        operators: a key of `SETS`; the hull if not given.
-        rate: the learner's rate, where it needs or takes one.
+        oracle: a key of `METHODS` or of `learners`.
+        operators: a key of `operator_sets`; the hull if not given.
+        rate: the oracle's rate, where it needs or takes one.
         kappa: the factor of the descent loss; if not given that of the method, or 0, the linear loss.
 
     Reference: Algorithm 1 with any oracle.
@@ -167,54 +106,66 @@ def combination(
     'adagrad over box'
     """
     if oracle in METHODS:
-        return _reproduced(oracle, {"set": operators, "rate": rate}, kappa)
-    if oracle not in LEARNERS:
-        raise ValueError(f"`oracle` must be one of {', '.join([*METHODS, *LEARNERS])}; got {oracle!r}.")
-    operators = "hull" if operators is None else operators
-    if operators not in SETS:
-        raise ValueError(f"`set` must be one of {', '.join(SETS)}; got {operators!r}.")
-    learner, factor = LEARNERS[oracle], kappa or 0.0
-    if rate is not None and not learner.rate:
+        return _reproduced(METHODS[oracle], {"set": operators, "rate": rate}, kappa)
+    if oracle not in learners():
+        raise ValueError(f"`oracle` must be one of {', '.join([*METHODS, *learners()])}; got {oracle!r}.")
+    entry, named, factor = learners()[oracle], operator_sets()[operators or "hull"].name, kappa or 0.0
+    if rate is not None and not entry.facts.get("rate"):
         raise ValueError(f"`rate` must not be given for the oracle {oracle}, which has its own; got {rate}.")
-    if rate is None and learner.rate == NEEDED:
+    if rate is None and entry.facts.get("rate") == NEEDED:
         raise ValueError(f"`rate` must be given for the oracle {oracle}.")
 
     def make(f: Objective, like: Array) -> Oracle:
-        return learner.make(SETS[operators](f, like), rate, loss_range(f, factor))
+        return entry.make(make_set(named, f, like), rate, loss_range(f, factor))
 
-    return Method(oracle, f"{oracle} over {operators}", make, kappa=factor)
+    return Method(oracle, f"{oracle} over {named}", make, kappa=factor)
 
 
-def _reproduced(name: str, refused: dict[str, Any], kappa: float | None) -> Method:
-    method = METHODS[name]
+def _reproduced(method: Method, refused: dict[str, Any], kappa: float | None) -> Method:
     for argument, value in refused.items():
         if value is not None:
-            raise ValueError(f"`{argument}` must not be given for the oracle {name}, which brings its own.")
+            raise ValueError(f"`{argument}` must not be given for the oracle {method.name}, which brings its own.")
     if kappa is not None and method.oracle is None:
-        raise ValueError(f"`kappa` must not be given for {name}, which is shown no loss; got {kappa:g}.")
+        raise ValueError(f"`kappa` must not be given for {method.name}, which is shown no loss; got {kappa:g}.")
     return method if kappa is None else replace(method, kappa=kappa)
 
 
-def run_combination(name: str, how: Method, **settings: Any) -> dict[str, Record]:
-    """Run ``how`` and SGD on the objective called ``name`` with the same noise; ``settings`` are those of a `Cell`.
+def spelled(text: str) -> Method:
+    """The method of an oracle as the command line spells it: ``name[:set][:rate=...][:kappa=...][:r=...]``.
 
-    Reference: Numerical Experiments, the evaluation protocol.
+    ``r`` is where on the step the sample is taken: a number from 0 (the start, if not given) to 1, or ``uniform``.
 
-    >>> records = run_combination("f4", combination("ogd"), start=0, stop=2, iterations=5)
-    >>> sorted(records)
-    ['ogd', 'sgd']
+    Reference: Algorithm 1 with any oracle.
+
+    >>> spelled("adagrad:box:kappa=4").kappa
+    4.0
+    >>> spelled("learned:kappa=1:r=uniform").r is None
+    True
+    >>> spelled("ogd:box:speed=4")
+    Traceback (most recent call last):
+        ...
+    ValueError: An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got 'ogd:box:speed=4'.
     """
-    f = objective(name)
-    return play(f, list({"sgd": METHODS["sgd"], how.name: how}.values()), Cell(name, ("sgd",), **settings))
+    oracle, *parts = text.split(":")
+    operators, numbers = None, dict[str, float | None]()
+    for part in parts:
+        key, given, value = part.partition("=")
+        if not given and operators is None:
+            operators = part
+        elif key in ("rate", "kappa", "r") and key not in numbers and _is_number(value):
+            numbers[key] = float(value)
+        elif part == "r=uniform" and key not in numbers:
+            numbers[key] = None
+        else:
+            raise ValueError(f"An oracle is `{SPELLING}`; got {text!r}.")
+    method = combination(oracle, operators, numbers.get("rate"), numbers.get("kappa"))
+    if "r" in numbers and method.oracle is None:
+        raise ValueError(f"`r` must not be given for {oracle}, which takes its samples at its iterates; got {text!r}.")
+    return replace(method, name=text, label=text, r=numbers.get("r", method.r))
 
 
-def describe(f: Objective) -> str:
-    """The objective in a few words.
-
-    Reference: Numerical Experiments.
-
-    >>> describe(objective("f3"))
-    'an XY ring in a field, d = 64'
-    """
-    words = (inspect.getdoc(inspect.getmodule(type(f))) or "").splitlines()[0]
-    return f"{words.partition(': ')[2].rstrip('.')}, d = {f.d}"
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

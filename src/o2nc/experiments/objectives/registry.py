@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...registry import Registry
+from ..runner.names import chosen
 
 # `make` takes nothing; `kind` is "smooth" (the paper's first setting), "nonsmooth" (its second) or "convex".
 registry = Registry("objective")
@@ -16,11 +17,7 @@ def of_kind(kind: str) -> Registry:
     >>> list(of_kind("smooth"))
     ['f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8']
     """
-    chosen = Registry("objective")
-    for name, entry in sorted(registry.items()):
-        if entry.facts["kind"] == kind:
-            chosen.add(name, entry.make, entry.words, **entry.facts)
-    return chosen
+    return chosen(registry, lambda entry: entry.facts["kind"] == kind)
 
 
 def objective(name: str, kind: str = "smooth") -> Any:

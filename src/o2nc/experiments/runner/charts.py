@@ -55,7 +55,7 @@ class Chart(NamedTuple):
 def mean_line(
     record: Record, metric: str, label: str, colour: str, base: float = 0.0, scale: float = 1.0, **style: Any
 ) -> Line:
-    """The mean of a metric over the replications, less ``base`` and times ``scale``; with its band if that is wanted."""
+    """The mean of a metric over the replications, less ``base`` and times ``scale``, with a 95% band if wanted."""
     mean = record.mean[metric]
     x = np.arange(1, len(mean) + 1) if len(mean) != len(record.checkpoints) else record.checkpoints
     band = scale * Z / np.sqrt(record.R) * record.std(metric) if style.pop("band", False) else None

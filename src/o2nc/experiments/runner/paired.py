@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ... import _xp
 from ..._xp import Array
 from ...constants import Smooth
-from ...conversions import SGD, Conversion, SegmentConversion, SmoothConversion
+from ...conversions import Conversion, SegmentConversion, SmoothConversion
 from ...oracles import Oracle
+from ...rivals import SGD
 from ...vectors import inner
 from ..objectives.smooth import Objective
 from . import backends
@@ -42,8 +43,8 @@ class Method:
     Reference: Numerical Experiments, the stochastic oracle and Hedge experts.
 
     >>> from o2nc.experiments.objectives import objective
-    >>> Method("sgd", "SGD", None).conversion(objective("f4"), np.zeros(1))
-    SGD(eta=0.00038774869867893464)
+    >>> print(f"{Method('sgd', 'SGD', None).conversion(objective('f4'), np.zeros(1)).eta:.5e}")
+    3.87749e-04
     """
 
     name: str
