@@ -19,10 +19,7 @@ from o2nc import (
     SmoothConversion,
     _xp,
     conversions,
-    directions,
     operators,
-    oracles,
-    sets,
 )
 from o2nc.conversions import (
     Adam,
@@ -52,42 +49,13 @@ from o2nc.operators import (
     Toward,
 )
 from o2nc.oracles import (
-    FTRL,
     OGD,
-    OMD,
-    AdaGrad,
-    AdaHedge,
-    Adaptive,
-    BinaryEntropic,
-    CoinBetting,
     Compared,
     Constant,
-    DiscountedHedge,
-    Entropic,
-    FixedShare,
-    FrankWolfe,
-    FullAdaGrad,
     Hedge,
-    OptimisticHedge,
-    OptimisticOMD,
-    OverOracles,
-    Product,
-    ShortMemoryHedge,
-    SoloFTRL,
-    Squint,
-    full_adagrad,
 )
 from o2nc.sets import (
-    BlockBox,
-    Box,
-    Fantope,
-    Hull,
-    LeftFactors,
-    PositiveContractions,
-    RightFactors,
     SpectralBall,
-    TwoSided,
-    Varying,
 )
 from o2nc.states import pack, unpack
 from o2nc.testing import check_conversion, check_operator, check_oracle
@@ -155,124 +123,6 @@ def test_operators_on_blocks(lib, name):
     check_operator(blocks, cut(lib, np.zeros(D)))
 
 
-def varying(lib):
-    identity, projector, swap = Identity(), Projector(lib.array(BASIS)), lib.array(SWAP)
-    return Varying(lambda t: Hull((identity, projector, Dense(swap / t))), holds_identity=True)
-
-
-SETS = {
-    "Hull": lambda lib: Hull((Identity(), Projector(lib.array(BASIS)), Dense(lib.array(SWAP)))),
-    "Box": lambda lib: Box(),
-    "SpectralBall": lambda lib: SpectralBall(),
-    "PositiveContractions": lambda lib: PositiveContractions(),
-    "Varying": varying,
-    "BlockBox": lambda lib: BlockBox(shapes=SHAPES),
-    "Fantope": lambda lib: Fantope(2),
-    "LeftFactors": lambda lib: LeftFactors((3, 1)),
-    "RightFactors": lambda lib: RightFactors((1, 3), PositiveContractions()),
-    "TwoSided": lambda lib: TwoSided((3, 1)),
-}
-BASIC = ("Hull", "Box", "SpectralBall", "PositiveContractions", "Varying")
-EXPERTS = ("Hull", "Varying")
-COORDINATES = ("Hull", "Box", "Varying")
-FACTORS = ("Box", "PositiveContractions")
-UNCHANGING = tuple(kind for kind in SETS if kind != "Varying")
-TUNED_FOR = 400  # where an oracle with a rate for one horizon is checked without `tuned`, the rate is small enough
-ORACLES = {  # how it is made from a set and a horizon, on which sets, and with which options of the check
-    "Constant": (lambda S, T: Constant(), ["Box"], {}),
-    "Hedge": (lambda S, T: Hedge(S), EXPERTS, {}),
-    "Hedge constant": (lambda S, T: Hedge(S, gamma=2 * T**-0.5, prior=(0.5, 0.3, 0.2)), EXPERTS, {"tuned": True}),
-    "Hedge sequence": (lambda S, T: Hedge(S, gamma=[(t + 1) ** -0.5 for t in range(300)]), ["Hull"], {}),
-    "AdaHedge": (lambda S, T: AdaHedge(S), EXPERTS, {}),
-    "DiscountedHedge": (lambda S, T: DiscountedHedge(S), EXPERTS, {"regret": False}),
-    "ShortMemoryHedge": (lambda S, T: ShortMemoryHedge(S), EXPERTS, {"regret": False}),
-    "Squint": (lambda S, T: Squint(S, scale=2.0), EXPERTS, {}),  # losses in [-1, 1]
-    "OGD": (lambda S, T: OGD(S), SETS, {}),
-    "OGD constant": (lambda S, T: OGD(S, eta=2 * T**-0.5), ["Box"], {"tuned": True}),
-    "OMD": (lambda S, T: OMD(S, eta=2 * T**-0.5), BASIC, {"tuned": True}),
-    "OMD entropic": (lambda S, T: OMD(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
-    "FTRL": (lambda S, T: FTRL(S, eta=2 * T**-0.5), BASIC, {"tuned": True}),
-    "FTRL entropic": (lambda S, T: FTRL(S, eta=2 * T**-0.5, mirror=Entropic()), COORDINATES, {"tuned": True}),
-    "OMD binary": (lambda S, T: OMD(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
-    "FTRL binary": (lambda S, T: FTRL(S, eta=4 * T**-0.5, mirror=BinaryEntropic()), FACTORS, {"tuned": True}),
-    "CoinBetting": (lambda S, T: CoinBetting(S), SETS, {}),
-    "CoinBetting scale": (lambda S, T: CoinBetting(S, scale=2.0), ["Hull", "SpectralBall"], {}),
-    "FrankWolfe": (lambda S, T: FrankWolfe(S, eta=T**-0.75), UNCHANGING, {"tuned": True}),
-    "AdaGrad": (lambda S, T: AdaGrad(S), COORDINATES, {}),
-    "FullAdaGrad": (lambda S, T: FullAdaGrad(S), BASIC, {}),
-    "OptimisticHedge": (lambda S, T: OptimisticHedge(S), EXPERTS, {}),
-    "OptimisticHedge mean": (
-        lambda S, T: OptimisticHedge(S, (0.5, 0.3, 0.2), lambda losses, h, t: 0.9 * h + 0.1 * losses),
-        ["Hull"],
-        {"comparator": Identity()},  # other hints than the last losses have no a-priori bound
-    ),
-    "OptimisticOMD": (lambda S, T: OptimisticOMD(S, eta=T**-0.5), BASIC, {"tuned": True}),
-    "OptimisticOMD entropic": (lambda S, T: OptimisticOMD(S, T**-0.5, Entropic()), COORDINATES, {"tuned": True}),
-    "OptimisticOMD binary": (lambda S, T: OptimisticOMD(S, T**-0.5, BinaryEntropic()), FACTORS, {"tuned": True}),
-    "FixedShare": (
-        lambda S, T: FixedShare(S, gamma=2 * T**-0.5, alpha=1 / T),
-        EXPERTS,
-        {"tuned": True, "comparator": Identity()},  # its bound counts rounds, so `regret_bound` is infinite
-    ),
-    "SoloFTRL": (lambda S, T: SoloFTRL(S), BASIC, {"comparator": Identity()}),  # no bound on a set that varies
-    "Compared": (lambda S, T: Compared(OGD(S), [Identity()]), ["Box"], {}),
-    "Adaptive": (lambda S, T: Adaptive([directions.Momentum(), directions.RMS(), directions.Sign()]), ["Box"], {}),
-    "Product": (lambda S, T: Product([OGD(S), Constant()], [(2,), (1,)]), ["Box", "SpectralBall"], {}),
-    "OverOracles": (lambda S, T: OverOracles([Constant(), OGD(S)]), ["Box", "Fantope"], {}),
-}
-QUICK = [("Hedge", "Hull"), ("OGD", "Box")]  # whose regret is measured on JAX as well
-MATRIX = [(oracle, kind) for oracle, (_, kinds, _) in ORACLES.items() for kind in kinds]
-
-
-@pytest.mark.parametrize(("name", "kind"), MATRIX, ids=lambda value: value.replace(" ", "-"))
-def test_oracles(lib, name, kind, monkeypatch):
-    """Oracle x set x array library; the regret, the same everywhere, is measured where that does not take long."""
-    monkeypatch.setattr(full_adagrad, "ROUNDS", 20 if lib is NUMPY else 5)  # a rougher projection; still into the set
-    S, (make, _, options) = SETS[kind](lib), ORACLES[name]
-    tuned = (lambda T: make(S, T)) if options.get("tuned") and lib is NUMPY else None
-    slow = (lib.name == "jax" and (name, kind) not in QUICK) or (lib is not NUMPY and name == "FullAdaGrad")
-    regret = options.get("regret", True) and not slow
-    check_oracle(
-        make(S, TUNED_FOR),
-        lib.array(np.zeros(D)),
-        rounds=16,
-        tuned=tuned,
-        regret=regret,
-        comparator=options.get("comparator"),
-    )
-
-
-ON_BLOCKS_TOO = [(lib, "Hedge") for lib in LIBRARIES]
-ON_BLOCKS_TOO += [(lib, learner) for lib in ("numpy", "torch") for learner in ("OGD", "AdaGrad", "OMD entropic")]
-ON_BLOCKS_TOO += [("torch", learner) for learner in ("OptimisticOMD", "OptimisticOMD entropic", "SoloFTRL")]
-ON_BLOCKS_TOO += [
-    (lib, learner) for lib in ("numpy", "torch") for learner in ("CoinBetting", "FrankWolfe", "OMD binary")
-]
-
-
-@pytest.mark.parametrize(("library", "learner"), ON_BLOCKS_TOO)
-def test_oracles_on_blocks(library, learner):
-    """The experts have a twin on Blocks; a Box serves both kinds of vectors."""
-    lib = LIBRARIES[library]
-    make = ORACLES[learner][0]
-    if learner == "Hedge":
-        flat, blocks = (Hull((Identity(), Diagonal(mask))) for mask in (lib.array(MASK), cut(lib, MASK)))
-    else:
-        flat = blocks = Box()
-    x = lib.array(np.zeros(D))
-    check_oracle(make(flat, TUNED_FOR), x, shapes=SHAPES, blocks=make(blocks, TUNED_FOR), regret=False)
-    check_oracle(make(blocks, TUNED_FOR), cut(lib, np.zeros(D)), rounds=4, regret=lib is NUMPY)
-
-
-def test_a_comparator_other_than_the_identity():
-    half = Diagonal(np.full(D, 0.5))
-    oracle = Hedge([half, Diagonal(MASK)])
-    check_oracle(oracle, np.zeros(D))  # no bound against the identity, which it does not have: nothing to measure
-    check_oracle(oracle, np.zeros(D), comparator=half, rounds=16)
-    with pytest.raises(AssertionError, match="`Hedge` must have sublinear regret"):
-        check_oracle(oracle, np.zeros(D), comparator=Identity(), rounds=16)
-
-
 @dataclass(frozen=True)
 class Valued:
     """A conversion that needs values, with those of the sum of sin."""
@@ -326,11 +176,9 @@ def test_every_class_is_checked():
         for name in module.__all__
         if isinstance(getattr(module, name), type) and hasattr(getattr(module, name), base)
     }
-    assert public(oracles, "learn") - {"Oracle"} <= set(ORACLES)
     assert public(conversions, "update") - {"Conversion"} <= set(CONVERSIONS)
     kinds = {name for name, value in vars(operators).items() if isinstance(value, type) and "__matmul__" in vars(value)}
     assert kinds - {"Operator"} <= set(OPERATORS)
-    assert set(sets.__all__) - {"OperatorSet", "registry"} <= set(SETS)
 
 
 # Broken on purpose. The whole ones, which pass, come first; each broken one changes one thing.
@@ -540,7 +388,7 @@ BROKEN_ORACLES = {
     Promotes: r"`Promotes.learn` must keep the dtype of x, float32; `state.E` is float64",
     PromotesPlay: r"`PromotesPlay.play` must keep the dtype of x, float32; `U @ m` is float64",
     MixesRows: r"`MixesRows` must treat a batch as its rows; .* row 0",
-    ForgetsRows: r"`ForgetsRows` on a batch must keep the shape .*; `state.c` was \(1,\) float64, now \(3, 1\)",
+    ForgetsRows: r"`ForgetsRows.learn` on a batch must keep the shape .*; `state.c` was \(1,\) float64, now \(3, 1\)",
     OneRunOnly: r"`OneRunOnly` must treat a batch as its rows; it raised ValueError",
     Stubborn: r"`Stubborn.regret_bound` must bound the regret against the identity; .* above the bound",
     Quiet: r"`Quiet` must have sublinear regret; on aligned losses it was 0.5 a round",
@@ -817,7 +665,7 @@ BROKEN_CONVERSIONS = {
     WritesIntoSample: r"`WritesIntoSample.update` must not change its inputs; it wrote into `s`",
     Noisy: r"`Noisy.update` must be pure; the same inputs gave two results, which differ in `dx`",
     RemembersPeak: r"`RemembersPeak` must keep all it remembers in its state",
-    Clips: r"`Clips` must treat a batch as its rows; the displacement in row 0 of 3 differs",
+    Clips: r"`Clips` must treat a batch as its rows; the displacement of row 0 of 3 differs",
     WidensTracker: r"`WidensTracker.update` must keep the dtype of x, float32; `state.m` is float64",
     Flattens: r"`Flattens.update` must keep the shape of x, \(3,\); `dx` has \(1,\)",
     Divides: r"`Divides.update` must return a finite displacement; in round 1 it was not",
@@ -861,7 +709,7 @@ def test_states_are_packed_as_plain_data():
     again = unpack(packed, like=state, convert=lambda values, like: np.asarray(values, dtype=like.dtype))
     assert type(again.oracle.oracle) is type(state.oracle.oracle)
     np.testing.assert_equal(pack(again), pack(state))
-    with pytest.raises(ValueError, match=r"`packed` must have the fields of HedgeState"):
+    with pytest.raises(ValueError, match=r"`packed` must have the fields of OverExpertsState"):
         unpack({"C": 0}, like=state.oracle.oracle)
     with pytest.raises(ValueError, match=r"`packed` must have a list of 2"):
         unpack({"arrays": [0]}, like=state.m)

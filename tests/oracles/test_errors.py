@@ -1,4 +1,4 @@
-"""Wrong oracles and conversions, and vectors that they cannot use: an error that names argument, rule and value."""
+"""Wrong oracles, and vectors that they cannot use: an error that names argument, rule and value."""
 
 import math
 
@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from o2nc import Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
-from o2nc.conversions import SegmentConversion
+from o2nc import Blocks
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector
 from o2nc.oracles import (
     FTRL,
@@ -29,14 +28,12 @@ from o2nc.oracles import (
     SoloFTRL,
 )
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall, Varying
-from sentences import check
+from sentences import WRONG_VECTORS, check
 
 X = np.ones(3)
 TORCH = torch.ones(3, dtype=torch.float64)
 BLOCKS = Blocks((np.ones((2, 2)), np.ones(3)))
 HALF = Diagonal(np.full(3, 0.5))
-SMOOTH = Smooth(M=1.0, beta=1.0, sigma=1.0, T=10)
-NONSMOOTH = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=10)
 EXPERTS = [Identity(), HALF]
 LEARNERS = {
     "OGD": OGD,
@@ -49,7 +46,6 @@ LEARNERS = {
     "CoinBetting": CoinBetting,
 }
 CASES = {
-    # oracles
     "constant array": (lambda: Constant(np.eye(3)), TypeError, "`Constant(U=...)`", "got an array", "Dense"),
     "constant class": (lambda: Constant(Identity), TypeError, "`Constant(U=...)`", "got the class Identity"),
     "constant none": (lambda: Constant(None), TypeError, "`Constant(U=...)`", "got None"),
@@ -181,22 +177,6 @@ CASES = {
     "compared to another size": (
         lambda: Compared(Constant(), [Diagonal(np.ones(2))]).init(X), ValueError, "`Compared(comparators=...)`", "(3,)",
     ),
-    # conversions
-    "smooth oracle none": (lambda: SmoothConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
-    "smooth oracle class": (lambda: SmoothConversion(Constant, SMOOTH), TypeError, "`oracle` must", "Constant"),
-    "smooth constants": (
-        lambda: SmoothConversion(Constant(), NONSMOOTH), TypeError, "`constants`", "Smooth(", "got Nonsmooth(",
-    ),
-    "kappa too large": (
-        lambda: SmoothConversion(Constant(), SMOOTH, kappa=48.0), ValueError, "`kappa`", "47.13; got 48.0",
-    ),
-    "segment oracle none": (lambda: SegmentConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
-    "segment constants": (lambda: SegmentConversion(Constant(), None), TypeError, "`constants`", "Smooth(", "got None"),
-    "segment r": (lambda: SegmentConversion(Constant(), SMOOTH, r=1.5), ValueError, "`r` must be", "[0, 1]; got 1.5"),
-    "nonsmooth oracle none": (
-        lambda: NonsmoothConversion(None, NONSMOOTH), TypeError, "`oracle` must", "learn; got None",
-    ),
-    "nonsmooth constants": (lambda: NonsmoothConversion(Constant(), SMOOTH), TypeError, "`constants`", "got Smooth("),
 }  # fmt: skip
 
 
@@ -215,12 +195,6 @@ def test_what_is_no_set(learner, wrong, got):
     check(lambda: LEARNERS[learner](Varying(lambda t: wrong)).init(X), TypeError, f"`{learner}(set=...)`", got)
 
 
-CONVERSIONS = {
-    "SmoothConversion": SmoothConversion(Constant(), SMOOTH),
-    "SegmentConversion": SegmentConversion(Constant(), SMOOTH),
-    "NonsmoothConversion": NonsmoothConversion(Constant(), NONSMOOTH),
-    "SGD": SGD(eta=0.1),
-}
 ORACLES = {
     "Constant": Constant(HALF),
     "Hedge": Hedge(EXPERTS),
@@ -228,26 +202,13 @@ ORACLES = {
     **{name: build(Box()) for name, build in LEARNERS.items()},
     "FrankWolfe": FrankWolfe(Box(), eta=0.1),
 }
-WRONG_VECTORS = {
-    "integers": (np.ones(3, dtype=int), ValueError, "floating dtype; got int64"),
-    "booleans": (np.ones(3, dtype=bool), ValueError, "floating dtype; got bool"),
-    "complex": (np.ones(3, dtype=complex), ValueError, "floating dtype; got complex128"),
-    "scalar": (np.asarray(1.0), ValueError, "(..., d); got shape ()"),
-    "list": ([1.0, 2.0], TypeError, "must be an array or Blocks", "got [1.0, 2.0]"),
-    "number": (1.0, TypeError, "must be an array or Blocks", "got 1.0"),
-    "none": (None, TypeError, "must be an array or Blocks", "got None"),
-    "empty blocks": (Blocks(()), TypeError, "Blocks of a tuple of arrays; got Blocks(arrays=())"),
-    "blocks of lists": (Blocks(([1.0],)), TypeError, "Blocks of a tuple of arrays"),
-    "a list of blocks": (Blocks([X]), TypeError, "Blocks of a tuple of arrays; got Blocks(arrays=["),
-    "two libraries": (Blocks((X, TORCH)), ValueError, "one array library; got numpy.ndarray, torch.Tensor"),
-}
 
 
 @pytest.mark.parametrize("wrong", WRONG_VECTORS)
-@pytest.mark.parametrize("name", [*CONVERSIONS, *ORACLES])
+@pytest.mark.parametrize("name", ORACLES)
 def test_what_is_no_vector(name, wrong):
     x, kind, *parts = WRONG_VECTORS[wrong]
-    subject = {**CONVERSIONS, **ORACLES}[name]
+    subject = ORACLES[name]
     if name == "FullAdaGrad" and isinstance(x, Blocks):
         check(lambda: subject.init(x), TypeError, "`FullAdaGrad`", "got Blocks")
     else:
@@ -298,55 +259,3 @@ def test_operators_that_would_broadcast(holder):
         (two, "Diagonal returns shape (2, 3)"),
     ):
         check(lambda U=U: HOLDERS[holder](U).init(X), ValueError, f"`{holder.strip()}` must act", part)
-
-
-@pytest.mark.parametrize("name", ["SmoothConversion", "SegmentConversion", "NonsmoothConversion"])
-@pytest.mark.parametrize(
-    ("s", "kind", "parts"),
-    [
-        (np.ones(4), ValueError, ("shape of `x`, (3,); got (4,)",)),
-        (np.ones(1), ValueError, ("shape of `x`, (3,); got (1,)",)),
-        (np.ones((2, 3)), ValueError, ("shape of `x`, (3,); got (2, 3)",)),
-        (1.0, TypeError, ("vector like `x`", "got 1.0")),
-        ([1.0, 1.0, 1.0], TypeError, ("vector like `x`", "got [1.0, 1.0, 1.0]")),
-        (None, TypeError, ("vector like `x`", "got None")),
-        (Blocks((X,)), TypeError, ("vector like `x`, ndarray; got Blocks(",)),
-    ],
-)
-def test_samples_that_are_not_like_x(name, s, kind, parts):
-    conversion = CONVERSIONS[name]
-    r = {"r": 0.5} if name == "NonsmoothConversion" else {}
-    check(lambda: conversion.update(s, conversion.init(X), X, **r), kind, "`s` must", *parts)
-
-
-@pytest.mark.parametrize("name", ["SmoothConversion", "SegmentConversion", "NonsmoothConversion"])
-def test_samples_of_another_library(name):
-    conversion = CONVERSIONS[name]
-    r = {"r": 0.5} if name == "NonsmoothConversion" else {}
-    call = lambda: conversion.update(TORCH, conversion.init(X), X, **r)
-    check(call, ValueError, "one array library; got numpy.ndarray, torch.Tensor")
-
-
-@pytest.mark.parametrize(
-    ("tau", "kind", "part"),
-    [
-        (0, ValueError, "from 1 to T = 10; got 0"),
-        (11, ValueError, "from 1 to T = 10; got 11"),
-        (np.asarray([[3], [11]]), ValueError, "from 1 to T = 10; got [[ 3]"),
-        (2.5, TypeError, "got 2.5"),
-        ("last", TypeError, "got 'last'"),
-        (True, TypeError, "got True"),
-    ],
-)
-def test_rounds_of_the_output(tau, kind, part):
-    check(lambda: CONVERSIONS["NonsmoothConversion"].init(X, tau=tau), kind, "`tau` must be a round", part)
-
-
-def test_what_an_update_needs():
-    nonsmooth, segment = CONVERSIONS["NonsmoothConversion"], CONVERSIONS["SegmentConversion"]
-    state = nonsmooth.init(X)
-    for arguments in ({"x": None, "r": 0.5}, {"x": X}):
-        check(lambda arguments=arguments: nonsmooth.update(X, state, **arguments), ValueError, "`x`", "`r`")
-    check(lambda: segment.update(X, segment.init(X), r=0.5), ValueError, "`r`", "if and only if")
-    free = SegmentConversion(Constant(), SMOOTH, r=None)
-    check(lambda: free.update(X, free.init(X)), ValueError, "`r`", "if and only if")
