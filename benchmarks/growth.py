@@ -37,14 +37,10 @@ class Size(NamedTuple):
     blocks: tuple[int, int] | None = None
 
 
-def hull(x, K):
+def experts(x, K):
+    """The identity and K - 1 diagonals."""
     half = apply(lambda a: np.full(a.shape if isinstance(x, Blocks) else a.shape[-1:], 0.5), x)
-    return sets.Hull((Identity(), *(Diagonal(half) for _ in range(K - 1))))
-
-
-def varying(x, K):
-    fixed = hull(x, K)
-    return sets.Varying(lambda t: fixed, holds_identity=True)
+    return (Identity(), *(Diagonal(half) for _ in range(K - 1)))
 
 
 def quarters(x):
@@ -52,32 +48,17 @@ def quarters(x):
     return None if isinstance(x, Blocks) else ((x.shape[-1] // 4,),) * 4
 
 
-def square(x):
-    """The shape of x as a square matrix."""
-    return (math.isqrt(x.shape[-1]),) * 2
-
-
 def product(S, x):
     oracle = oracles.OGD(S)
     return oracles.Product([oracle] * (len(x.arrays) if isinstance(x, Blocks) else 4), quarters(x))
 
 
-# a set from a vector and K
-SETS = {
-    "Hull": hull,
-    "Varying": varying,
-    "Box": lambda x, K: sets.Box(),
-    "BlockBox": lambda x, K: sets.BlockBox(shapes=quarters(x)),
-    "PositiveContractions": lambda x, K: sets.PositiveContractions(),
-    "SpectralBall": lambda x, K: sets.SpectralBall(),
-    "Fantope": lambda x, K: sets.Fantope(2),
-    "LeftFactors": lambda x, K: sets.LeftFactors(square(x)),
-    "RightFactors": lambda x, K: sets.RightFactors(square(x)),
-    "TwoSided": lambda x, K: sets.TwoSided(square(x)),
-}
-EXPERTS = ("Hull", "Varying")
-MATRICES = ("PositiveContractions", "SpectralBall", "Fantope")
-FACTORS = ("LeftFactors", "RightFactors", "TwoSided")
+# the registered sets by class
+SETS = {type(entry.make((Identity(),), np.zeros(4))).__name__: entry for entry in sets.registry.values()}
+EXPERTS, MATRICES, FACTORS = (
+    tuple(name for name, entry in SETS.items() if entry.facts["over"] == kind)
+    for kind in ("weights", "matrix", "factors")
+)
 VECTORS = ("Hull", "Box")
 BASIC = (*VECTORS, "PositiveContractions")
 NONE = ("none",)
@@ -144,7 +125,8 @@ def prepared(make, kind, size):
         s = Blocks(tuple(rng.normal(size=size.blocks[1]) for _ in range(size.blocks[0])))
     else:
         s = rng.normal(size=(size.R, size.d) if size.R > 1 else size.d)
-    conversion = SmoothConversion(make(SETS[kind](s, size.K) if kind in SETS else None, s), CONSTANTS)
+    S = SETS[kind].make(experts(s, size.K), s) if kind in SETS else None
+    conversion = SmoothConversion(make(S, s), CONSTANTS)
     state = conversion.init(s)
     for _ in range(2):
         _, state = conversion.update(s, state)
