@@ -24,7 +24,6 @@ MAY_IMPORT = {
     "operators": {"_xp", "checks", "vectors"},
     "losses": BELOW_SETS,
     "directions": BELOW_SETS,
-    "promises": {"_xp"},
     "sets": BELOW_SETS,
     "learners": {"_xp", "checks", "registry", "certificates"},
     "oracles": BELOW_SETS | {"states", "losses", "directions", "sets", "learners", "certificates"},

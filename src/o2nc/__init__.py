@@ -8,7 +8,7 @@ from .conversions import NonsmoothConversion, SegmentConversion, SmoothConversio
 from .estimates import Probes
 from .vectors import Blocks
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Blocks",
     "NonfiniteGradientError",

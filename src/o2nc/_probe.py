@@ -96,7 +96,7 @@ def _samples(gradient: Gradient, x: Vector, seed: int, j: int, repeats: int) -> 
     """Samples at x with the randomness of point j, the same wherever x is."""
     for i in range(repeats):
         s = gradient(apply(_xp.copy, x), _generator(seed, 3, j, i))
-        check_sample(s, x, i + 1, None)
+        check_sample(s, x, i + 1)
         yield s
 
 

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates import theorem2
+from ..certificates import Certificate, theorem2
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
 from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
-from .base import Answer, as_scalar, check_given, check_uniform, registry
+from .base import as_scalar, check_given, check_uniform, registry
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
@@ -107,7 +107,7 @@ class NonsmoothConversion(TrackedConversion):
         """The part that Algorithm 1 has too."""
         return state.run
 
-    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 2."""
         return theorem2(self.constants, regret, **details)
 

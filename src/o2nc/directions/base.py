@@ -1,55 +1,117 @@
-"""What a direction is, and how long it is."""
+"""What a direction is, and how names and functions become one."""
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
-from ..vectors import Vector, inner
+from .._xp import Array
+from ..checks import brief
+from ..registry import Registry
+from ..vectors import Blocks, Vector, apply, leaf, spread, zero_scalar
+
+State = Any  # a NamedTuple of vectors like x, of `Numbers`, and of whatever does not depend on the block
+
+registry = Registry("direction")  # make(b2=..., eps=...), of the squares in whatever uses them; `example` for tests
+LENGTH = 0.2  # the root mean square of a direction without a length of its own, about Adam's; a floor belongs here
 
 
 @runtime_checkable
 class Direction(Protocol):
-    """A predictable direction.
+    """A predictable direction: a frozen dataclass with these three facts and these three methods.
+
+    Its length is the business of who uses it. A direction that is not ``whole`` is computed entry by entry, and so is
+    its state: any flat piece of a block may be computed alone.
 
     Reference: the sets U_t of Algorithm 1, which may change with t and depend on the past.
 
-    >>> from o2nc.directions import RMS
-    >>> isinstance(RMS(), Direction)
+    >>> from o2nc.directions import Adam
+    >>> isinstance(Adam(), Direction)
     True
     """
 
-    def init(self, x: Vector) -> Any:
-        """The state before round 1, a NamedTuple of arrays, for vectors like x."""
+    @property
+    def name(self) -> str:
+        """Its name among the experts."""
         ...
 
-    def direction(self, state: Any, m: Vector) -> Vector:
+    @property
+    def scale_free(self) -> bool:
+        """Whether it stays the same when all samples are multiplied by a positive number."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether it needs the whole of a block, as a matrix does."""
+        ...
+
+    def init(self, x: Vector) -> State:
+        """The state before round 1, for vectors like x."""
+        ...
+
+    def direction(self, state: State, m: Vector) -> Vector:
         """The direction of this round, from the state and the tracker."""
         ...
 
-    def learn(self, state: Any, s: Vector) -> Any:
+    def learn(self, state: State, s: Vector) -> State:
         """The state after the sample of this round."""
         ...
 
 
-def with_length(d: Vector, m: Vector) -> Vector:
-    """d scaled to the length of m; 0 if d = 0.
+def find(name: str, direction: str | Direction | Callable, **options: float) -> Direction:
+    """The direction that is meant by a name, a function of the tracker, or itself; raise unless it is one.
+
+    Args:
+        name: of the argument, for the message.
+        direction: what was given.
+        options: ``b2`` and ``eps`` of a direction that is given by name.
+
+    Reference: none.
+
+    >>> find("experts[0]", "adam", eps=1e-6)
+    Adam(b2=0.999, eps=1e-06)
+    """
+    from .function import Function
+
+    if isinstance(direction, str) and direction in registry and "needs" not in registry[direction].facts:
+        found: Direction = registry[direction].make(**options)
+        return found
+    if not isinstance(direction, (str, type)):
+        if isinstance(direction, Direction):
+            return direction
+        if callable(direction):
+            return Function(direction)
+    names = ", ".join(repr(known) for known, entry in registry.items() if "needs" not in entry.facts)
+    raise ValueError(f"`{name}` must be {names}, a direction or a function of the tracker; got {brief(direction)}.")
+
+
+class Numbers(NamedTuple):
+    """One number a block, such as a counter.
+
+    Reference: none.
 
     >>> import numpy as np
-    >>> with_length(np.asarray([3.0, 4.0]), np.asarray([0.0, 10.0]))
-    array([6., 8.])
+    >>> c = Numbers.zeros(Blocks((np.ones((2, 2)), np.ones(3))))
+    >>> c.map(lambda values: values + 1).beside(Blocks((np.ones((2, 2)), np.ones(3)))).arrays
+    (array([[1.]]), array([1.]))
     """
-    square = inner(d, d)
-    xp = _xp.namespace(square)
-    return d * xp.sqrt(inner(m, m) / xp.where(square > 0, square, xp.ones_like(square)))
 
+    values: Array  # of shape (n,) for n blocks; of an array, a scalar of shape (..., 1)
 
-def shortened(d: Vector, m: Vector) -> Vector:
-    """d scaled down to the length of m where it is longer: the cap of certified use.
+    @classmethod
+    def zeros(cls, x: Vector) -> "Numbers":
+        """0 for each block of x."""
+        return cls(_xp.zeros((len(x.arrays),), leaf(x)) if isinstance(x, Blocks) else zero_scalar(x))
 
-    >>> import numpy as np
-    >>> shortened(np.asarray([3.0, 4.0]), np.asarray([0.0, 1.0]))
-    array([0.6, 0.8])
-    """
-    square, limit = inner(d, d), inner(m, m)
-    xp = _xp.namespace(square)
-    safe = xp.where(square > 0, square, xp.ones_like(square))
-    return d * xp.where(square > limit, xp.sqrt(limit / safe), xp.ones_like(square))
+    def map(self, function: Callable[[Array], Array]) -> "Numbers":
+        """``function`` of all of them."""
+        return Numbers(function(self.values))
+
+    def beside(self, x: Vector) -> Vector:
+        """The numbers in shapes that broadcast against the blocks of x."""
+        if not isinstance(x, Blocks):
+            return self.values
+        return Blocks(tuple(spread(self.values[i : i + 1], a) for i, a in enumerate(x.arrays)))
+
+    def times(self, x: Vector) -> Vector:
+        """Each block of x times its number."""
+        return apply(lambda a, c: a * c, x, self.beside(x))
