@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from .checks import brief, check_horizon, check_number
-from .probes import Probes
+from .estimates import Probes
 
 KAPPA_LIMIT = Fraction(6080, 129)  # where the constants of Theorem 1 with the descent loss end
 

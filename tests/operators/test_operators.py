@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from conftest import numpy_of
-from o2nc import Blocks, _xp
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Operator, Projector, act, polar, trusted
-from o2nc.vectors import inner, join, mat, split, vec
+from o2nc.vectors import join, mat, split, vec
 
 D = 6
 RNG = np.random.default_rng(0)
@@ -108,15 +107,6 @@ def test_blockwise_on_blocks_and_on_an_array(xp):
     np.testing.assert_allclose(numpy_of(join(without @ blocks, U.shapes)), matrix @ V[0], rtol=0, atol=1e-14)
 
 
-def test_vec_and_mat_are_columnwise(xp):
-    """vec(A X B) = (B^T kron A) vec(X), which is false for rows."""
-    A, X, B = RNG.normal(size=(3, 4)), RNG.normal(size=(2, 4, 5)), RNG.normal(size=(5, 2))
-    x = numpy_of(vec(xp.array(X)))
-    np.testing.assert_array_equal(x[0], X[0].ravel(order="F"))
-    np.testing.assert_allclose(numpy_of(vec(xp.array(A @ X @ B))), x @ np.kron(B.T, A).T, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(numpy_of(mat(xp.array(x), 4, 5)), X)
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (3, 2)])
 def test_blockwise_matrices_are_the_algebra_of_vec_and_mat(xp, shape):
     """An operator acts on the last axis of mat(x): A is X -> X A^T, of matrix A kron I, on a batch as well."""
@@ -129,14 +119,6 @@ def test_blockwise_matrices_are_the_algebra_of_vec_and_mat(xp, shape):
     factors = FACTORS[:q]  # one factor a column
     U = Blockwise((Diagonal(xp.array(factors)),), shapes=(shape,))
     np.testing.assert_allclose(numpy_of(U @ xp.array(V)), V * np.repeat(factors, p), rtol=0, atol=1e-15)
-
-
-def test_split_and_join_are_inverse(xp):
-    shapes = ((1,), (2, 2), (1, 1))
-    blocks = split(xp.array(V), shapes)
-    assert [tuple(b.shape) for b in blocks.arrays] == [(5, 1), (5, 2, 2), (5, 1, 1)]
-    np.testing.assert_array_equal(numpy_of(blocks.arrays[1])[0], [[V[0, 1], V[0, 3]], [V[0, 2], V[0, 4]]])
-    np.testing.assert_array_equal(numpy_of(join(blocks, shapes)), V)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -191,28 +173,3 @@ def test_the_checks_leave_room_for_rounding(xp, dtype):
     ):
         with pytest.raises(ValueError):
             wrong()
-
-
-def test_the_arithmetic_of_blocks(xp):
-    """Sums, differences and multiples, with a scalar of shape (1,) on the right, as the flat vector has them."""
-    shapes, u, v = ((2, 2), (2,)), V[0], V[1]
-    cut = lambda a: split(xp.array(a), shapes)
-    scalar = xp.array([3.0])
-    for blocks, flat in (
-        (cut(u) + cut(v), u + v),
-        (cut(u) - cut(v), u - v),
-        (-cut(u), -u),
-        (2.0 * cut(u), 2 * u),
-        (cut(u) * scalar, 3 * u),
-    ):
-        assert isinstance(blocks, Blocks)
-        np.testing.assert_array_equal(numpy_of(join(blocks, shapes)), flat)
-    np.testing.assert_allclose(numpy_of(inner(cut(u), cut(v))), [u @ v], rtol=0, atol=1e-14)
-
-
-def test_the_library_of_a_number_is_that_of_the_array_beside_it(xp):
-    """What was seen beside one array is not remembered for the next."""
-    array = xp.array([1.0])
-    assert _xp.namespace(1.0, array) is _xp.namespace(array)
-    with pytest.raises((ValueError, TypeError)):
-        _xp.namespace(1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from . import _xp
 from ._minimize import Gradient, check_gradient, check_sample
 from .checks import check_number
-from .probes import Probes
+from .estimates import Probes
 from .vectors import Vector, apply, check_vector, inner
 
 Value = Callable[[Vector, np.random.Generator], Any]

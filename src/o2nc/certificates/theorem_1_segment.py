@@ -7,7 +7,7 @@ from ..constants import Smooth
 from .arguments import check_size
 from .certificate import Certificate, Details
 from .lemmas.tracking import segment_moments
-from .theorem1 import with_factors
+from .theorem_1 import with_factors
 
 
 def segment_factors(r: float | None = 1, kappa: float = 0) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from ..checks import check_horizon
 from ..constants import Smooth
 from .arguments import check_finite, check_known
 from .certificate import Certificate, Details
-from .theorem1 import sharp_factors
+from .theorem_1 import sharp_factors
 
 
 def phases(T0: int, rounds: int) -> list[tuple[int, int]]:
