@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from o2nc import SGD, Blocks, Nonsmooth, Smooth, SmoothConversion
+from o2nc import Blocks, Nonsmooth, Smooth, SmoothConversion
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector, polar
 from o2nc.oracles import FTRL, OGD, OMD, AdaGrad, Constant, FullAdaGrad, Hedge
 from o2nc.sets import Box, Hull, SpectralBall, Varying

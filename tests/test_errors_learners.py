@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
+from o2nc import Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
 from o2nc.conversions import SegmentConversion
 from o2nc.operators import Blockwise, Dense, Diagonal, Identity, Mixture, Projector
 from o2nc.oracles import (

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.optim import lr_scheduler
 
-from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
+from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
 from o2nc.conversions import Adam, HeavyBall
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import (

@@ -1,16 +1,15 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
-from . import certificates, oracles, sets
+from . import certificates, conversions, directions, operators, oracles, rivals, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
 from .constants import Nonsmooth, Smooth
-from .conversions import SGD, NonsmoothConversion, SegmentConversion, SmoothConversion
+from .conversions import NonsmoothConversion, SegmentConversion, SmoothConversion
 from .probes import Probes
 from .probing import probe
 from .vectors import Blocks
 
 __version__ = "0.1.0"
 __all__ = [
-    "SGD",
     "Blocks",
     "NonfiniteGradientError",
     "Nonsmooth",
@@ -21,8 +20,12 @@ __all__ = [
     "Smooth",
     "SmoothConversion",
     "certificates",
+    "conversions",
+    "directions",
     "minimize",
+    "operators",
     "oracles",
     "probe",
+    "rivals",
     "sets",
 ]

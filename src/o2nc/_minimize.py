@@ -8,21 +8,23 @@ import platform
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from . import _xp
-from .certificates import Certificate, tight
-from .checks import brief
+from .certificates import Certificate
+from .checks import brief, check_horizon
 from .constants import Nonsmooth, Smooth
-from .conversions import NonsmoothConversion, SmoothConversion
-from .guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
+from .conversions import Conversion, NonsmoothConversion, SmoothConversion
+from .conversions.base import check_can_have, check_is_conversion
 from .oracles.base import Oracle
 from .progress import progress
-from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zero_scalar, zeros_like
+from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zeros_like
 
 Gradient = Callable[[Vector, np.random.Generator], Vector]
+Value = Callable[[Vector, np.random.Generator], Any]
 
 
 class NonfiniteGradientError(ValueError):
@@ -64,23 +66,30 @@ class Result:
       the regret of one run stands for its expectation
     """
 
-    x: Vector  # an iterate drawn uniformly (Algorithm 1), or y_bar_tau (Algorithm 2): what the theorems are about
+    x: Vector  # what the theorem is about: an iterate drawn uniformly (Algorithm 1), y_bar_tau (Algorithm 2)
     last: Vector  # the point after the last round
-    regret: Any  # sum of L_t(U_t) - L_t(I), one number a replication
-    certificate: Certificate | None  # the theorem with the measured regret; None if the constants were estimated
-    a_priori: Certificate | None  # the theorem with the regret bound that the oracle states, if it states one
-    tight: Certificate | None  # the tight certificate from the sums of the run and its first sample (Algorithm 1)
-    clipped: float  # the share of rounds in which the tracker's projection was active: large means wrong constants
-    trajectory: list[Vector] | None  # the points where samples were taken, if recorded
+    regret: Any  # sum of L_t(U_t) - L_t(I), one number a replication; None for a conversion without an oracle
+    certificate: Certificate | None  # the theorem with the measured regret
+    a_priori: Certificate | None  # the theorem with the regret bound that the oracle states
+    tight: Certificate | None  # the tight certificate from the sums of the run and its first sample
+    reasons: dict[str, str]  # why there is no "certificate", "a_priori" or "tight", for those that are None
+    trajectory: Vector | None  # the points where samples were taken, time first, if recorded
     state: Any  # the state of the conversion after the last round
-    constants: Smooth | Nonsmooth
+    conversion: Conversion
+    rounds: int
     seed: int
     versions: dict[str, str] = field(default_factory=dict)
 
     @property
     def reason(self) -> str:
-        """Why there is no certificate; empty if there is one."""
-        return self.constants.practical
+        """Why there is no certificate with the measured regret; empty if there is one."""
+        return self.reasons.get("certificate", "")
+
+    @property
+    def clipped(self) -> float:
+        """The share of rounds in which the tracker's projection was active: large means wrong constants."""
+        counts = self.conversion.sums(self.state).get("clipped")
+        return 0.0 if counts is None else fmean(_xp.floats(counts)) / self.rounds
 
     def __str__(self) -> str:
         parts = [self.reason or None, self.certificate, self.tight, self.a_priori]
@@ -90,18 +99,21 @@ class Result:
 def minimize(
     gradient: Gradient,
     x1: Vector,
+    conversion: Conversion | None = None,
     *,
-    oracle: Oracle,
-    constants: Smooth | Nonsmooth,
+    oracle: Oracle | None = None,
+    constants: Smooth | Nonsmooth | None = None,
     kappa: float = 0.0,
+    rounds: int | None = None,
+    value: Value | None = None,
     seed: int = 0,
     callback: Callable[[int, Vector, Any], None] | None = None,
     record: bool = False,
     show_progress: bool | None = None,
 ) -> Result:
-    r"""Minimise f from samples of its gradient, by Algorithm 1 (`Smooth`) or Algorithm 2 (`Nonsmooth`).
+    r"""Minimise f from samples of its gradient, by any conversion.
 
-    For T rounds a sample $s_t$ is drawn at the current point, with $E[s_t]=\nabla f(x_t)$ and
+    In each round a sample $s_t$ is drawn at the current point, with $E[s_t]=\nabla f(x_t)$ and
     $E\|s_t-\nabla f(x_t)\|^2\le\sigma^2$, and the conversion moves on.
 
     Args:
@@ -109,13 +121,17 @@ def minimize(
             from the NumPy generator ``rng`` only.
         x1: the starting point: an array of NumPy, torch or JAX of shape (d,), a batch (n, d) of n replications, or
             `Blocks`.
+        conversion: one of `o2nc.conversions` or `o2nc.rivals`, or your own. For short, ``oracle`` and ``constants`` in
+            its place mean Algorithm 1 (`Smooth`) or Algorithm 2 (`Nonsmooth`).
         oracle: the online learner.
-        constants: what is known of f; they choose the algorithm.
+        constants: what is known of f.
         kappa: for smooth f, 0 reveals the paper's linear loss to the oracle, 1 or more the descent loss, which sees the
             noise.
+        rounds: how many, for a conversion that is not made for a number of rounds of its own.
+        value: ``value(x, rng)`` is f(x), for conversions that need it; a number, or an array (..., 1).
         seed: of the samples and of the algorithm's own coins.
         callback: called as ``callback(t, x, state)`` after every round.
-        record: keep the trajectory (T times the memory).
+        record: keep the trajectory (as many times the memory as there are rounds).
         show_progress: a bar on standard error; by default only on a terminal.
 
     Returns:
@@ -134,79 +150,90 @@ def minimize(
     >>> result = o2nc.minimize(gradient, np.asarray([2.0, 0.0]), oracle=oracle, constants=constants)
     >>> bool(abs(result.last[0]) < 0.1)
     True
+    >>> result = o2nc.minimize(gradient, np.asarray([2.0, 0.0]), o2nc.rivals.SGD(eta=0.1), rounds=100)
+    >>> result.reason
+    'no theorem is about SGD'
     """
     check_vector("x1", x1)
     check_gradient(gradient)
-    if not isinstance(seed, int) or seed < 0:
+    chosen = _chosen(conversion, oracle, constants, kappa)
+    if value is not None:
+        check_gradient(value, "value")
+    check_can_have(chosen, frozenset({"tau", "x", "r"} | ({"value"} if value else set())), "`minimize` without `value`")
+    T = _rounds(chosen, rounds)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
-    batch = () if isinstance(x1, Blocks) else tuple(x1.shape[:-1])
-    if isinstance(constants, Smooth):
-        conversion: Any = SmoothConversion(oracle, constants, kappa)
-        state = conversion.init(x1)
-        draw_r: Callable[[], Any] = lambda: None
-        chosen = _rounds(coins.integers(1, constants.T, endpoint=True, size=(*batch, 1)), x1)
-    elif isinstance(constants, Nonsmooth):
-        if kappa != 0:
-            raise ValueError(
-                f"`kappa` must be 0 for Nonsmooth constants: Algorithm 2 has the linear loss; got {kappa}."
-            )
-        conversion = NonsmoothConversion(oracle, constants)
-        chosen = _rounds(np.vectorize(constants.tau, otypes=[np.int64])(coins.random((*batch, 1))), x1)
-        state = conversion.init(x1, tau=chosen)
-        draw_r = lambda: _xp.like(coins.random((*batch, 1)).tolist(), leaf(x1)) + zero_scalar(x1)
-    else:
-        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...); got {type(constants).__name__}.")
+    scalar = (1,) if isinstance(x1, Blocks) else (*x1.shape[:-1], 1)
+    taus = np.vectorize(lambda u: chosen.tau(u, T), otypes=[np.int64])(coins.random(scalar))
+    tau, of_output = _integers(taus, x1), set(taus.ravel().tolist())
+    state = chosen.init(x1, tau=tau)
 
-    update = _xp.compiled(lambda s, state, x, r: conversion.update(s, state, x, r=r), leaf(x1))
-    x, drawn = x1, zeros_like(x1)
-    trajectory: list[Vector] | None = [] if record else None
-    for t in progress(range(1, constants.T + 1), show_progress):
+    update = _xp.compiled(lambda s, state, x, r, value: chosen.update(s, state, x, r=r, value=value), leaf(x1))
+    x, drawn, first = x1, zeros_like(x1), [0.0]
+    trajectory: list[Vector] = []
+    for t in progress(range(1, T + 1), show_progress):
         s = gradient(apply(_xp.copy, x), rng)  # a copy: whoever works in place changes nothing of ours
         check_sample(s, x, t, state)
         if t == 1:
-            first = _floats(inner(s, s))  # E|s_1|^2 >= |grad f(x_1)|^2
-        if trajectory is not None:
+            first = _xp.floats(inner(s, s))  # E|s_1|^2 >= |grad f(x_1)|^2
+        if record:
             trajectory.append(x)
-        drawn = where(chosen == t, x, drawn)
-        dx, after = update(s, state, x, draw_r())
-        if not is_contraction(conversion, dx, state, after):
-            raise ValueError(f"`oracle` must play operators of norm at most 1; in round {t} it played a longer step.")
-        x, state = x + dx, after
+        r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if "r" in chosen.needs else None
+        f = value(apply(_xp.copy, x), rng) if value is not None else None
+        dx, state = update(s, state, x, r, f)
+        if t in of_output:
+            drawn = where(tau == t, chosen.output(state, x), drawn)
+        x = x + dx
         if callback is not None:
             callback(t, x, state)
 
-    share = sum(_floats(state.clipped)) / len(_floats(state.clipped)) / constants.T
-    if share > CLIPPED_LIMIT:
-        warnings.warn(
-            f"The projection of the tracker was active in {share:.0%} of the rounds: the constants are too small for "
-            "these samples, and the certificates do not hold.",
-            stacklevel=2,
-        )
+    measured = chosen.certificate(state)
+    answers = {"certificate": measured, "a_priori": chosen.a_priori(x1), "tight": chosen.tight(state, first)}
+    if isinstance(measured, str) and not isinstance(chosen.theorem(0.0), str):  # the run contradicts the theorem
+        answers = dict.fromkeys(answers, measured)
+        warnings.warn(f"There is no certificate: {measured}.", stacklevel=2)
+    reasons = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
     return Result(
-        x=drawn if isinstance(constants, Smooth) else state.output,
+        x=drawn,
         last=x,
-        regret=state.regret,
-        certificate=None if constants.practical else measured(conversion, _floats(state.regret)),
-        a_priori=None if constants.practical else stated(conversion, x1),
-        tight=(
-            tight(
-                constants,
-                Q=_floats(state.Q),
-                N=_floats(state.N),
-                W=_floats(state.W),
-                first=min(sum(first) / len(first), constants.G0**2),
-            )
-            if isinstance(constants, Smooth) and not constants.practical
-            else None
-        ),
-        clipped=share,
-        trajectory=trajectory,
+        regret=chosen.sums(state).get("regret"),
+        **{name: None if isinstance(answer, str) else answer for name, answer in answers.items()},  # type: ignore[arg-type]
+        reasons=reasons,
+        trajectory=apply(lambda *points: _xp.namespace(*points).stack(points), *trajectory) if record else None,
         state=state,
-        constants=constants,
+        conversion=chosen,
+        rounds=T,
         seed=seed,
         versions={"python": platform.python_version(), "numpy": np.__version__, **_xp.version(leaf(x1))},
     )
+
+
+def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conversion:
+    """The conversion that was given, or the one that ``oracle`` and ``constants`` stand for."""
+    if conversion is not None:
+        if oracle is not None or constants is not None or kappa != 0:
+            raise TypeError("`minimize` takes a `conversion`, or `oracle`, `constants` and `kappa`; got both.")
+        check_is_conversion(conversion)
+        return conversion
+    if isinstance(constants, Smooth):
+        return SmoothConversion(oracle, constants, kappa)
+    if not isinstance(constants, Nonsmooth):
+        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...); got {type(constants).__name__}.")
+    if kappa != 0:
+        raise ValueError(f"`kappa` must be 0 for Nonsmooth constants: Algorithm 2 has the linear loss; got {kappa}.")
+    return NonsmoothConversion(oracle, constants)
+
+
+def _rounds(conversion: Conversion, rounds: Any) -> int:
+    T = conversion.horizon
+    if rounds is None and T is None:
+        raise ValueError(f"`rounds` must be given for {type(conversion).__name__}, which may run for any number.")
+    if rounds is not None:
+        check_horizon(rounds, "rounds")
+    if T is not None and rounds not in (None, T):
+        raise ValueError(f"`rounds` must be T = {T}, that of the conversion, or not be given; got {rounds}.")
+    return T if rounds is None else rounds  # type: ignore[return-value]
 
 
 def check_gradient(gradient: Any, name: str = "gradient") -> None:
@@ -242,10 +269,6 @@ def check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
         raise NonfiniteGradientError(t, x, state)
 
 
-def _rounds(values: Any, x: Vector) -> Any:
+def _integers(values: Any, x: Vector) -> Any:
     t = _xp.first_round(leaf(x))
     return t * 0 + _xp.integers(values.tolist(), t)
-
-
-def _floats(v: Any) -> list[float]:
-    return [float(value) for value in _xp.to_numpy(v).ravel()]

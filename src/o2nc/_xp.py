@@ -237,6 +237,11 @@ def to_numpy(v: Array) -> Any:
     return np.array(v)
 
 
+def floats(v: Array) -> list[float]:
+    """The entries of ``v`` as Python floats."""
+    return [float(value) for value in to_numpy(v).ravel()]
+
+
 def copy(v: Array) -> Array:
     """A copy of ``v``; itself if its library has no arrays that change (JAX)."""
     return v if array_api_compat.is_jax_array(v) else namespace(v).asarray(v, copy=True)

@@ -42,9 +42,9 @@ def check_numbers(name: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
-def check_horizon(T: int) -> None:
+def check_horizon(T: int, name: str = "T") -> None:
     """Raise unless ``T`` is a whole number >= 1."""
     if isinstance(T, bool) or not isinstance(T, int):
-        raise TypeError(f"`T` must be a whole number; got {T!r}.")
+        raise TypeError(f"`{name}` must be a whole number; got {T!r}.")
     if T < 1:
-        raise ValueError(f"`T` must be at least 1; got {T}.")
+        raise ValueError(f"`{name}` must be at least 1; got {T}.")

@@ -31,6 +31,10 @@ class Loss(Protocol):
         """The loss at an operator with U m = v."""
         ...
 
+    def at(self, product: Scalar, square: Scalar) -> Scalar:
+        """The loss at such an operator, from <s, v> and |v|^2: of v it needs no more."""
+        ...
+
     def gradient(self, v: Vector) -> Vector:
         """The gradient in v at v = U m; in U it is the outer product of this with m."""
         ...
@@ -58,6 +62,10 @@ class LinearLoss(NamedTuple):
     def __call__(self, v: Vector) -> Scalar:
         """-c <s, v>."""
         return -self.scale * inner(self.s, v)
+
+    def at(self, product: Scalar, square: Scalar) -> Scalar:
+        """-c <s, v>."""
+        return -self.scale * product
 
     def gradient(self, v: Vector) -> Vector:
         """-c s, whatever v."""
@@ -90,7 +98,11 @@ class DescentLoss(NamedTuple):
 
     def __call__(self, v: Vector) -> Scalar:
         """c (-<s, v> + q |v|^2)."""
-        return self.scale * (self.curvature * inner(v, v) - inner(self.s, v))
+        return self.at(inner(self.s, v), inner(v, v))
+
+    def at(self, product: Scalar, square: Scalar) -> Scalar:
+        """c (-<s, v> + q |v|^2)."""
+        return self.scale * (self.curvature * square - product)
 
     def gradient(self, v: Vector) -> Vector:
         """c (-s + 2 q v)."""

@@ -1,33 +1,140 @@
-"""The contract of a conversion: a fresh sample in, a displacement and a new state out."""
+"""What may be asked of a conversion: a fresh sample in, a displacement and a new state out, and its theorem."""
 
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
-from ..vectors import Vector
+from .. import _xp
+from .._xp import Array
+from ..certificates import Certificate
+from ..vectors import Scalar, Vector
 
 State = Any  # a NamedTuple of arrays
+Answer = Certificate | str  # a certificate, or the sentence why there is none
+
+NEEDS = {
+    "tau": "the round of its output, before the first round",
+    "x": "the point of the sample",
+    "r": "a uniform number a round",
+    "value": "the value of the objective at the point of the sample",
+}
 
 
-@runtime_checkable
-class Conversion(Protocol):
-    """An optimizer for stochastic nonconvex problems, as a pure function of its state.
+class Conversion(ABC):
+    """An optimizer for stochastic nonconvex problems, as a pure function of its state, with its theorem.
+
+    Your own has ``init`` and ``update``. The rest has defaults: one point, no sums, no theorem.
 
     Reference: Algorithms 1 and 2, seen from outside.
 
-    >>> from o2nc.conversions import SGD
-    >>> isinstance(SGD(eta=0.1), Conversion)
-    True
+    >>> import numpy as np
+    >>> class Descent(Conversion):
+    ...     def init(self, x, *, tau=None):
+    ...         return ()
+    ...     def update(self, s, state, x=None, *, r=None, value=None):
+    ...         return -0.1 * s, state
+    >>> Descent().certificate(())
+    'no theorem is about Descent'
     """
 
-    def init(self, x: Vector) -> State:
-        """The state before round 1 at the starting point x."""
-        ...
+    @property
+    def needs(self) -> frozenset[str]:
+        """What must be given besides the sample: "tau" to `init`; "x", "r" and "value" to `update`."""
+        return frozenset()
 
-    def update(self, s: Vector, state: State, x: Vector | None = None, *, r: Any = None) -> tuple[Vector, State]:
+    @property
+    def horizon(self) -> int | None:
+        """The number T of rounds that the conversion is made for; None if it may be any."""
+        return None
+
+    @abstractmethod
+    def init(self, x: Vector, *, tau: Any = None) -> State:
+        """The state before round 1 at the starting point x; ``tau`` is a round, or an array (..., 1) of rounds."""
+
+    @abstractmethod
+    def update(
+        self, s: Vector, state: State, x: Vector | None = None, *, r: Any = None, value: Any = None
+    ) -> tuple[Vector, State]:
         """The displacement from the point where ``s`` was sampled to the next such point, and the new state."""
+
+    def tau(self, u: float, rounds: int) -> int:
+        """The round of the output of a run of ``rounds`` rounds, from ``u`` uniform on [0, 1)."""
+        return uniform_round(u, rounds)
+
+    def output(self, state: State, x: Vector) -> Vector:
+        """The point that the theorem is about if tau is the round that is over; ``x`` is where it took its sample."""
+        return x
+
+    def sums(self, state: State) -> dict[str, Array]:
+        """What was summed over the rounds for certificates, each (..., 1): "regret", "clipped" and others."""
+        return {}
+
+    def weights(self, state: State) -> Array | None:
+        """The weights of the experts in the next round, (..., K); None if there are none."""
+        return None
+
+    def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
+        """The theorem with this regret after ``rounds`` rounds, all unless given."""
+        return f"no theorem is about {type(self).__name__}"
+
+    def certificate(self, state: State) -> Answer:
+        """The theorem with the regret that was measured, in one run or in replications."""
+        return self.theorem(0.0)
+
+    def a_priori(self, x: Vector) -> Answer:
+        """The theorem with the regret bound that the oracle states for vectors like x."""
+        return self.theorem(0.0)
+
+    def tight(self, state: State, first: Sequence[float]) -> Answer:
+        """The tight certificate from the sums of a run; ``first`` is |s_1|^2 of each replication."""
+        return f"there is no tight certificate of {type(self).__name__}"
+
+
+def check_is_conversion(conversion: Any) -> None:
+    """Raise unless ``conversion`` is one."""
+    if not isinstance(conversion, Conversion):
+        raise TypeError(f"`conversion` must be an `o2nc.conversions.Conversion`; got {conversion!r}.")
+
+
+def check_can_have(conversion: Conversion, offered: frozenset[str], where: str) -> None:
+    """Raise unless all that the conversion needs is among what is ``offered``."""
+    if missing := sorted(conversion.needs - offered):
+        raise ValueError(
+            f"{type(conversion).__name__} needs {NEEDS[missing[0]]} (`{missing[0]}`), which {where} cannot give."
+        )
+
+
+def check_given(conversion: Conversion, **given: Any) -> None:
+    """Raise unless `update` was given all that the conversion needs."""
+    for name, value in given.items():
+        if value is None and name in conversion.needs:
+            raise ValueError(f"`update` of {type(conversion).__name__} needs {NEEDS[name]}, `{name}`; got None.")
+
+
+def uniform_round(u: float, T: int) -> int:
+    """A round uniform on 1, ..., T, from ``u`` uniform on [0, 1).
+
+    >>> [uniform_round(u, 4) for u in (0.0, 0.3, 0.999)]
+    [1, 2, 4]
+    """
+    check_uniform(u)
+    return 1 + int(u * T)
+
+
+def check_uniform(u: Any) -> None:
+    """Raise unless ``u`` is a number in [0, 1).
+
+    >>> check_uniform([0.5])
+    Traceback (most recent call last):
         ...
+    TypeError: `u` must be a number in [0, 1), one for each call; got a list.
+    """
+    if isinstance(u, bool) or not isinstance(u, (int, float)):
+        raise TypeError(f"`u` must be a number in [0, 1), one for each call; got a {type(u).__name__}.")
+    if not 0 <= u < 1:
+        raise ValueError(f"`u` must lie in [0, 1); got {u}.")
 
 
-def check_given(name: str, x: Vector | None, r: Any) -> None:
-    """Raise unless `update` was given the point and the uniform number that not every conversion needs."""
-    if x is None or r is None:
-        raise ValueError(f"`update` of {name} needs the point `x` of the sample and the next uniform `r`.")
+def as_scalar(value: Any, zero: Scalar) -> Array:
+    """A number or an array as a scalar in the shape of ``zero``."""
+    return _xp.like(value, zero) + zero

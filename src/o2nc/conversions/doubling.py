@@ -1,41 +1,28 @@
 """Algorithm 1 for a horizon that nobody knows: phases, each twice as long as the one before."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..constants import Smooth
-from ..oracles.base import Oracle
+from ..certificates import theorem1_doubling
 from ..vectors import Vector, leaf, where, zeros_like
-from .smooth import SmoothConversion, SmoothState, check_smooth, one_round
+from .base import Answer, Conversion
+from .smooth import SmoothConversion
+from .tracked import Tracked, first_round
 
 
 class DoublingState(NamedTuple):
     """What is remembered of the run, and where in which phase it is."""
 
-    run: SmoothState  # what Algorithm 1 remembers; its sums are those of all phases
+    run: Tracked  # what Algorithm 1 remembers; its sums are those of all phases
     t: Array  # the round of the phase, from 1 to T, (1,)
     T: Array  # the length of the phase, (1,)
 
-    @property
-    def oracle(self) -> Any:
-        """The oracle's state, where front ends look for it."""
-        return self.run.oracle
-
-    @property
-    def regret(self) -> Array:
-        """The regret of all rounds so far, (..., 1)."""
-        return self.run.regret
-
-    @property
-    def clipped(self) -> Array:
-        """Rounds in which the projection of the tracker was active, (..., 1)."""
-        return self.run.clipped
-
 
 @dataclass(frozen=True, eq=False)
-class DoublingConversion:
+class DoublingConversion(SmoothConversion):
     r"""Algorithm 1 in phases of $T_i=2^iT_0$ rounds, $i=0,1,2,\dots$: the horizon need not be known.
 
     $$a_i=\frac G{\max\{G,\sigma\sqrt{T_i}\}},\qquad\eta_i=\frac{a_i}{64\beta},\qquad m=0\ \text{when a phase begins.}$$
@@ -63,29 +50,42 @@ class DoublingConversion:
     [3, 16]
     """
 
-    oracle: Oracle
-    constants: Smooth
-    kappa: float = 0.0
+    @property
+    def horizon(self) -> int | None:
+        """None: any number of rounds."""
+        return None
 
-    def __post_init__(self) -> None:
-        check_smooth(self.oracle, self.constants, self.kappa)
-
-    def init(self, x: Vector) -> DoublingState:
+    def init(self, x: Vector, *, tau: Any = None) -> DoublingState:
         """The first round of the first phase."""
-        run = SmoothConversion(self.oracle, self.constants, self.kappa).init(x)
-        t = _xp.first_round(leaf(x))
-        return DoublingState(run=run, t=t, T=t * self.constants.T)
+        run = first_round(self.oracle, x)
+        return DoublingState(run=run, t=run.t, T=run.t * self.constants.T)
 
     def update(
-        self, s: Vector, state: DoublingState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: DoublingState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, DoublingState]:
-        """One round of Algorithm 1 with the rates of its phase. Neither ``x`` nor ``r`` is used."""
+        """One round of Algorithm 1 with the rates of its phase. Nothing else than the sample is used."""
         c, T = self.constants, _xp.like(state.T, leaf(state.run.m))
         a = c.G / _xp.namespace(T).sqrt(_xp.at_least(c.sigma**2 * T, c.G**2))
-        dx, run = one_round(self, s, state.run, a, a / (64 * c.beta))
+        dx, run = self.step(s, state.run, a, a / (64 * c.beta))
         is_last, xp = state.t == state.T, _xp.namespace(state.t)
         return dx, DoublingState(
             run=run._replace(m=where(is_last, zeros_like(run.m), run.m)),
             t=xp.where(is_last, xp.ones_like(state.t), state.t + 1),
             T=xp.where(is_last, 2 * state.T, state.T),
         )
+
+    def tracked(self, state: DoublingState) -> Tracked:
+        """The run."""
+        return state.run
+
+    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+        """Theorem 1 with phases."""
+        return theorem1_doubling(self.constants, regret, rounds, kappa=self.kappa, **details)
+
+    def a_priori(self, x: Vector) -> Answer:
+        """None: the energy of the losses grows with the rounds, whose number is not known."""
+        return "the number of rounds, and with it the regret bound, is not known before the run"
+
+    def tight(self, state: DoublingState, first: Sequence[float]) -> Answer:
+        """None: the tracker begins anew in every phase."""
+        return Conversion.tight(self, state, first)

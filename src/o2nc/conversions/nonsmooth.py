@@ -5,33 +5,29 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
+from ..certificates import theorem2
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
 from ..operators import act
-from ..oracles.base import Oracle, check_is_oracle
-from ..vectors import Vector, check_like, check_vector, inner, leaf, project_ball, where, zero_scalar, zeros_like
-from .base import check_given
-from .output import check_tau
+from ..oracles.base import Oracle
+from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
+from .average import Average, no_average
+from .base import Answer, as_scalar, check_given, check_uniform
+from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
 class NonsmoothState(NamedTuple):
     """What Algorithm 2 remembers between the sample of one round and that of the next."""
 
-    m: Vector  # the tracker m_t
-    oracle: Any  # the oracle's state, from which U_t is played
-    delta: Vector  # the committed displacement delta_t = x_{t+1} - x_t
-    r: Array  # where on the segment the sample is taken: y_t = x_t + r_t delta_t, (..., 1)
+    run: Tracked  # the tracker, the oracle and the sums
+    Uz: Vector  # U_t z_t, of the committed displacement -eta U_t z_t = x_{t+1} - x_t
+    r: Array  # where on the segment the sample is taken: y_t = x_t - r_t eta U_t z_t, (..., 1)
     c: Array  # c_{t-1} = 1 - b^{t-1}, (..., 1)
-    y_bar: Vector  # the weighted point y_bar_{t-1}
-    output: Vector  # y_bar_tau once round tau is over, y_bar_{t-1} before
-    tau: Array  # the round of the output, drawn before round 1, (..., 1)
-    t: Array  # the round, counted from 1, (1,)
-    regret: Array  # sum of L_t(U_t) - L_t(I), (..., 1)
-    clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
+    average: Average  # the weighted point y_bar_{t-1}, and that of round tau
 
 
 @dataclass(frozen=True, eq=False)
-class NonsmoothConversion:
+class NonsmoothConversion(TrackedConversion):
     r"""Algorithm 2: normalised direction, a sample on the segment of the committed step, a weighted output.
 
     $$z_t=\frac{bm_t}{\sqrt{b^2\|m_t\|^2+\rho^2}},\quad \delta_t=-\eta U_tz_t,\quad y_t=x_t+r_t\delta_t,\quad
@@ -40,7 +36,7 @@ class NonsmoothConversion:
 
     The points that this conversion moves are the $y_t$, where samples are taken: `update` takes the sample at $y_t$ and
     the uniform $r_{t+1}$, commits $\delta_{t+1}$ and returns $y_{t+1}-y_t$. Since $m_1=0$, $y_1=x_1$. The round
-    $\tau$ of the output is drawn before the first, so that only one point is kept: after T rounds ``state.output`` is
+    $\tau$ of the output is drawn before the first, so that only one point is kept: after T rounds `output` is
     $\bar y_\tau$.
 
     Args:
@@ -58,7 +54,7 @@ class NonsmoothConversion:
     >>> for r in np.random.default_rng(0).random(100):
     ...     dy, state = conversion.update(np.sign(y), state, y, r=r)
     ...     y = y + dy
-    >>> bool(abs(state.output[0]) < 0.1)
+    >>> bool(abs(conversion.output(state, y)[0]) < 0.1)
     True
     """
 
@@ -66,57 +62,54 @@ class NonsmoothConversion:
     constants: Nonsmooth
 
     def __post_init__(self) -> None:
-        check_is_oracle("oracle", self.oracle)
+        super().__post_init__()
         if not isinstance(self.constants, Nonsmooth):
             raise TypeError(f"`constants` must be Nonsmooth(L, M, sigma, lam, T); got {self.constants!r}.")
 
-    def tau(self, u: float) -> int:
-        """The round of the output, from ``u`` uniform on [0, 1)."""
+    @property
+    def needs(self) -> frozenset[str]:
+        """The point, and the coins tau and r."""
+        return frozenset({"tau", "x", "r"})
+
+    def tau(self, u: float, rounds: int) -> int:
+        """The round of the output, by the law of line 12, from ``u`` uniform on [0, 1)."""
+        check_uniform(u)
         return self.constants.tau(u)
 
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
-        """m_1 = 0. ``tau`` is a round or an array (..., 1) of rounds, from ``constants.tau(u)``; T if not given."""
-        check_vector("x", x)
-        check_tau(tau, self.constants.T)
-        zero, zeros, t = zero_scalar(x), zeros_like(x), _xp.first_round(leaf(x))
-        tau = t * 0 + (self.constants.T if tau is None else tau)
-        return NonsmoothState(
-            m=zeros, oracle=self.oracle.init(x), delta=zeros, r=zero, c=zero, y_bar=zeros, output=zeros, tau=tau, t=t,
-            regret=zero, clipped=zero,
-        )  # fmt: skip
+        """m_1 = 0. Without ``tau`` the output is y_bar_T, of which the theorem does not speak."""
+        run, zero = first_round(self.oracle, x), zero_scalar(x)
+        return NonsmoothState(run, Uz=zeros_like(x), r=zero, c=zero, average=no_average(x, tau, self.constants.T))
 
     def update(
-        self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, NonsmoothState]:
         """Finish round t with the sample ``s`` at y_t = ``x``, begin round t + 1 with the uniform ``r`` = r_{t+1}."""
-        check_given("Algorithm 2", x, r)
-        check_like("s", s, state.m)
+        check_given(self, x=x, r=r)
+        check_like("s", s, state.run.m)
         L, a, b, eta, _ = self.constants.values
-        z = self._direction(state.m)
-        loss = LinearLoss(s, z, 1.0)  # line 8
-        Uz = -(1 / eta) * state.delta
-        regret = state.regret + loss(Uz) - loss(z)
-        m, square = project_ball(b * state.m + a * s, L)  # line 9
+        loss = LinearLoss(s, self._direction(state.run.m), 1.0)  # line 8
+        run = one_round(self.oracle, state.run, loss, state.Uz, a, L)  # line 9
         c = a + b * state.c  # line 10: c_t = 1 - b^t
-        y_bar = state.y_bar * (b * state.c / c) + x * (a / c)
-        oracle = self.oracle.learn(state.oracle, loss)
+        average = state.average.add(x, a / c)
 
-        z = self._direction(m)  # line 3 of round t + 1
-        delta = -eta * act(self.oracle.play(oracle, z), z)  # lines 4, 5
-        r = _xp.like(r, leaf(x)) + zero_scalar(x)
-        return state.delta * (1 - state.r) + delta * r, NonsmoothState(  # line 6: y_{t+1} - y_t
-            m=m,
-            oracle=oracle,
-            delta=delta,
-            r=r,
-            c=c,
-            y_bar=y_bar,
-            output=where(state.t <= state.tau, y_bar, state.output),  # line 12
-            tau=state.tau,
-            t=state.t + 1,
-            regret=regret,
-            clipped=state.clipped + _xp.indicator(square > L**2, square),
-        )
+        z = self._direction(run.m)  # line 3 of round t + 1
+        Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
+        r = as_scalar(r, zero_scalar(s))
+        dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
+        return dy, NonsmoothState(run, Uz, r, c, average)
+
+    def output(self, state: NonsmoothState, x: Vector) -> Vector:
+        """y_bar_tau once round tau is over, y_bar_t before: line 12."""
+        return state.average.output
+
+    def tracked(self, state: NonsmoothState) -> Tracked:
+        """The part that Algorithm 1 has too."""
+        return state.run
+
+    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+        """Theorem 2."""
+        return theorem2(self.constants, regret, **details)
 
     def _direction(self, m: Vector) -> Vector:
         """z of the tracker m: line 3."""

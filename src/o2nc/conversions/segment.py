@@ -1,33 +1,28 @@
 """Algorithm 1 with the sample taken elsewhere on the segment of the step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .. import _xp
 from .._xp import Array
-from ..constants import Smooth
+from ..certificates import theorem1_segment, tight_segment
 from ..operators import act
-from ..oracles.base import Oracle
-from ..vectors import Vector, check_like, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
-from .smooth import check_smooth, revealed_loss
+from ..vectors import Vector, check_like, zero_scalar, zeros_like
+from .base import Answer, as_scalar
+from .smooth import SmoothConversion
+from .tracked import Tracked, first_round, one_round
 
 
 class SegmentState(NamedTuple):
     """What is remembered between the sample of one round and that of the next."""
 
-    m: Vector  # the tracker m_t
-    oracle: Any  # the oracle's state, from which U_t is played
-    delta: Vector  # the committed displacement delta_t = x_{t+1} - x_t
-    r: Array  # where on the segment the sample is taken: y_t = x_t + r_t delta_t, (..., 1)
-    regret: Array  # sum of L_t(U_t) - L_t(I), (..., 1)
-    Q: Array  # sum of <s_t, m_t>, (..., 1)
-    N: Array  # sum of |m_t|^2, (..., 1)
-    W: Array  # sum of |U_t m_t|^2, (..., 1)
-    clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
+    run: Tracked  # the tracker, the oracle and the sums
+    Um: Vector  # U_t m_t, of the committed displacement -eta U_t m_t = x_{t+1} - x_t
+    r: Array  # where on the segment the sample is taken: y_t = x_t - r_t eta U_t m_t, (..., 1)
 
 
 @dataclass(frozen=True, eq=False)
-class SegmentConversion:
+class SegmentConversion(SmoothConversion):
     r"""Algorithm 1 with samples at $y_t=x_t+r_t\delta_t$, $\delta_t=-\eta U_tm_t$: the end, or uniform on the step.
 
     $$x_{t+1}=x_t+\delta_t,\qquad m_{t+1}=\Pi_{\|m\|\le G_0}((1-a)m_t+as_t),\qquad E[s_t]=\nabla f(y_t).$$
@@ -42,8 +37,8 @@ class SegmentConversion:
     Args:
         oracle: the online learner.
         constants: `Smooth`, which derives G, G0, a and eta.
-        r: the place of the sample on the segment, in [0, 1]; None if `update` is given a uniform one each round.
         kappa: as in `SmoothConversion`.
+        r: the place of the sample on the segment, in [0, 1]; None if `update` is given a uniform one each round.
 
     Reference: Theorem 1 for other points of the segment, in the theory pages.
 
@@ -57,47 +52,44 @@ class SegmentConversion:
     -0.002205
     """
 
-    oracle: Oracle
-    constants: Smooth
     r: float | None = 1.0
-    kappa: float = 0.0
 
     def __post_init__(self) -> None:
-        check_smooth(self.oracle, self.constants, self.kappa)
+        super().__post_init__()
         if self.r is not None and not (isinstance(self.r, (int, float)) and 0 <= self.r <= 1):
             raise ValueError(f"`r` must be None or a number in [0, 1]; got {self.r!r}.")
 
-    def init(self, x: Vector) -> SegmentState:
+    @property
+    def needs(self) -> frozenset[str]:
+        """r, if it is not fixed."""
+        return frozenset({"r"} if self.r is None else ())
+
+    def init(self, x: Vector, *, tau: Any = None) -> SegmentState:
         """m_1 = 0, so that y_1 = x_1."""
-        check_vector("x", x)
-        zero, zeros = zero_scalar(x), zeros_like(x)
-        return SegmentState(
-            m=zeros, oracle=self.oracle.init(x), delta=zeros, r=zero + (self.r or 0.0), regret=zero, Q=zero, N=zero,
-            W=zero, clipped=zero,
-        )  # fmt: skip
+        return SegmentState(first_round(self.oracle, x), Um=zeros_like(x), r=zero_scalar(x) + (self.r or 0.0))
 
     def update(
-        self, s: Vector, state: SegmentState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: SegmentState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, SegmentState]:
         """Finish round t with the sample ``s`` at y_t, begin round t + 1 with ``r`` = r_{t+1} if it is not fixed."""
         if (r is None) == (self.r is None):
             raise ValueError("`update` needs the next uniform `r` if and only if the conversion has `r=None`.")
-        check_like("s", s, state.m)
-        m, (_, G0, a, eta) = state.m, self.constants.values
-        loss = revealed_loss(s, m, self.constants, self.kappa, eta)
-        Um = -(1 / eta) * state.delta
-        tracker, square = project_ball((1 - a) * m + a * s, G0)
-        oracle = self.oracle.learn(state.oracle, loss)
-        delta = -eta * act(self.oracle.play(oracle, tracker), tracker)
-        r = state.r if r is None else _xp.like(r, leaf(s)) + zero_scalar(s)
-        return state.delta * (1 - state.r) + delta * r, SegmentState(
-            m=tracker,
-            oracle=oracle,
-            delta=delta,
-            r=r,
-            regret=state.regret + loss(Um) - loss(m),
-            Q=state.Q + inner(s, m),
-            N=state.N + inner(m, m),
-            W=state.W + inner(Um, Um),
-            clipped=state.clipped + _xp.indicator(square > G0**2, square),
-        )
+        check_like("s", s, state.run.m)
+        eta = self.constants.eta
+        loss = self.loss(s, state.run.m, eta)
+        run = one_round(self.oracle, state.run, loss, state.Um, self.constants.a, self.constants.G0)
+        Um = act(self.oracle.play(run.oracle, run.m), run.m)
+        r = state.r if r is None else as_scalar(r, zero_scalar(s))
+        return (state.Um * (1 - state.r) + Um * r) * -eta, SegmentState(run, Um, r)
+
+    def tracked(self, state: SegmentState) -> Tracked:
+        """The part that Algorithm 1 has too."""
+        return state.run
+
+    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+        """Theorem 1 for this point of the segment."""
+        return theorem1_segment(self.constants, regret, r=self.r, kappa=self.kappa, **details)
+
+    def tight(self, state: SegmentState, first: Sequence[float]) -> Answer:
+        """The tight certificate for this point of the segment."""
+        return self.constants.practical or tight_segment(self.constants, r=self.r, **self.tight_sums(state, first))

@@ -1,32 +1,23 @@
 """Algorithm 1: smooth nonconvex optimization by static regret."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import _xp
-from .._xp import Array
+from ..certificates import theorem1, theorem1_sharp, tight
 from ..checks import check_number
 from ..constants import KAPPA_LIMIT, Smooth
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
-from ..oracles.base import Oracle, check_is_oracle
-from ..vectors import Scalar, Vector, check_like, check_vector, inner, project_ball, zero_scalar, zeros_like
-
-
-class SmoothState(NamedTuple):
-    """What Algorithm 1 remembers, and the sums that its certificates need."""
-
-    m: Vector  # the tracker m_t
-    oracle: Any  # the oracle's state
-    regret: Array  # sum of L_t(U_t) - L_t(I), (..., 1)
-    Q: Array  # sum of <s_t, m_t>, (..., 1)
-    N: Array  # sum of |m_t|^2, (..., 1)
-    W: Array  # sum of |U_t m_t|^2, (..., 1)
-    clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
+from ..oracles.base import Oracle
+from ..vectors import Scalar, Vector, check_like
+from .base import Answer
+from .tracked import Tracked, TrackedConversion, first_bound, first_round, one_round
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothConversion:
+class SmoothConversion(TrackedConversion):
     r"""Algorithm 1: the oracle's operator turns the tracker into the step.
 
     $$x_{t+1}=x_t-\eta U_tm_t,\qquad m_{t+1}=\Pi_{\|m\|\le G_0}((1-a)m_t+as_t),\qquad
@@ -57,54 +48,55 @@ class SmoothConversion:
     kappa: float = 0.0
 
     def __post_init__(self) -> None:
-        check_smooth(self.oracle, self.constants, self.kappa)
+        super().__post_init__()
+        if not isinstance(self.constants, Smooth):
+            raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {self.constants!r}.")
+        check_number("kappa", self.kappa)
+        if self.kappa >= KAPPA_LIMIT:
+            raise ValueError(f"`kappa` must be below {KAPPA_LIMIT} = {float(KAPPA_LIMIT):.2f}; got {self.kappa}.")
 
-    def init(self, x: Vector) -> SmoothState:
+    def init(self, x: Vector, *, tau: Any = None) -> Any:
         """m_1 = 0."""
-        check_vector("x", x)
-        zero = zero_scalar(x)
-        return SmoothState(
-            m=zeros_like(x), oracle=self.oracle.init(x), regret=zero, Q=zero, N=zero, W=zero, clipped=zero
-        )
+        return first_round(self.oracle, x)
 
     def update(
-        self, s: Vector, state: SmoothState, x: Vector | None = None, *, r: Any = None
-    ) -> tuple[Vector, SmoothState]:
-        """One round; ``s`` is a fresh sample of the gradient at x_t. Neither ``x`` nor ``r`` is used."""
-        return one_round(self, s, state, self.constants.a, self.constants.eta)
+        self, s: Vector, state: Any, x: Vector | None = None, *, r: Any = None, value: Any = None
+    ) -> tuple[Vector, Any]:
+        """One round; ``s`` is a fresh sample of the gradient at x_t. Nothing else is used."""
+        return self.step(s, state, self.constants.a, self.constants.eta)
 
+    def step(self, s: Vector, now: Tracked, a: Scalar, eta: Scalar) -> tuple[Vector, Tracked]:
+        """A round of Algorithm 1 with these rates."""
+        check_like("s", s, now.m)
+        Um = act(self.oracle.play(now.oracle, now.m), now.m)  # line 3
+        loss = self.loss(s, now.m, eta)  # line 5
+        return Um * -eta, one_round(self.oracle, now, loss, Um, a, self.constants.G0)  # lines 6, 7
 
-def one_round(conversion: Any, s: Vector, state: SmoothState, a: Scalar, eta: Scalar) -> tuple[Vector, SmoothState]:
-    """A round of Algorithm 1 with the oracle, the constants and the loss of ``conversion``, and with these rates."""
-    check_like("s", s, state.m)
-    m, G0, oracle = state.m, conversion.constants.G0, conversion.oracle
-    U = oracle.play(state.oracle, m)  # line 3
-    loss = revealed_loss(s, m, conversion.constants, conversion.kappa, eta)  # line 5
-    Um, sm = act(U, m), inner(s, m)
-    tracker, square = project_ball(m * (1 - a) + s * a, G0)  # line 7
-    return Um * -eta, SmoothState(  # line 6
-        m=tracker,
-        oracle=oracle.learn(state.oracle, loss),
-        regret=state.regret + loss(Um) - loss(m),
-        Q=state.Q + sm,
-        N=state.N + inner(m, m),
-        W=state.W + inner(Um, Um),
-        clipped=state.clipped + _xp.indicator(square > G0**2, square),
-    )
+    def loss(self, s: Vector, m: Vector, eta: Scalar) -> Loss:
+        """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
+        if self.kappa == 0:
+            return LinearLoss(s, m, 1 / self.constants.G)
+        return DescentLoss(s, m, 1 / self.constants.G, self.kappa * self.constants.beta * eta / 2)
 
+    def tracked(self, state: Any) -> Tracked:
+        """All of it."""
+        return state
 
-def revealed_loss(s: Vector, m: Vector, constants: Smooth, kappa: float, eta: Scalar) -> Loss:
-    """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
-    if kappa == 0:
-        return LinearLoss(s, m, 1 / constants.G)
-    return DescentLoss(s, m, 1 / constants.G, kappa * constants.beta * eta / 2)
+    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+        """Theorem 1, whose printed constants hold up to kappa = 1."""
+        if self.kappa > 1:
+            return theorem1_sharp(self.constants, regret, kappa=self.kappa, **details)
+        return theorem1(self.constants, regret, **details)
 
+    def tight(self, state: Any, first: Sequence[float]) -> Answer:
+        """The tight certificate of Algorithm 1."""
+        return self.constants.practical or tight(self.constants, **self.tight_sums(state, first))
 
-def check_smooth(oracle: Any, constants: Any, kappa: Any) -> None:
-    """Raise unless these are the arguments of a conversion for smooth objectives."""
-    check_is_oracle("oracle", oracle)
-    if not isinstance(constants, Smooth):
-        raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {constants!r}.")
-    check_number("kappa", kappa)
-    if kappa >= KAPPA_LIMIT:
-        raise ValueError(f"`kappa` must be below {KAPPA_LIMIT} = {float(KAPPA_LIMIT):.2f}; got {kappa}.")
+    def tight_sums(self, state: Any, first: Sequence[float]) -> dict[str, Any]:
+        """Q, N and W of each replication, and the bound on the first gradient."""
+        sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
+        return {**sums, "first": first_bound(first, self.constants)}
+
+    def energy(self) -> float:
+        """With the curvature of the loss."""
+        return self.constants.energy(self.kappa)

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number
-from ..losses import DescentLoss, LinearLoss
+from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
-from ..oracles.base import Oracle, check_is_oracle
-from ..vectors import Vector, check_like, check_vector, inner, where, zero_scalar, zeros_like
+from ..oracles.base import Oracle, check_is_oracle, weights_of
+from ..vectors import Vector, check_like, inner, where, zero_scalar, zeros_like
+from .base import Conversion
+from .tracked import Tracked, first_round, one_round
 
 A = 0.5  # the rate of the tracker
 POWER = 0.8  # of the energy in the step size: 1/2 for the average of the points, more for the last one
@@ -19,17 +21,15 @@ FIRST = 1e-3  # the first step, relative to the size of the starting point
 class UntunedState(NamedTuple):
     """What is remembered instead of constants."""
 
-    m: Vector  # the tracker m_t
-    oracle: Any  # the oracle's state
+    run: Tracked  # the tracker, the oracle and the sums
     moved: Vector  # x_t - x_1
     D: Array  # the largest distance from x_1 so far, (..., 1)
     first: Array  # |s|^2 of the first sample that is not 0, (..., 1)
     E: Array  # sum of |s_t|^2, (..., 1)
-    regret: Array  # sum of L_t(U_t) - L_t(I), (..., 1)
 
 
 @dataclass(frozen=True, eq=False)
-class UntunedConversion:
+class UntunedConversion(Conversion):
     r"""Algorithm 1 that knows neither $M$, $\beta$, $\sigma$ nor $T$: practical, no theorem is about it.
 
     $$x_{t+1}=x_t-\eta_tU_tm_t,\quad m_{t+1}=\frac{m_t+s_t}2,\quad
@@ -70,32 +70,35 @@ class UntunedConversion:
         check_is_oracle("oracle", self.oracle)
         check_number("kappa", self.kappa)
 
-    def init(self, x: Vector) -> UntunedState:
+    def init(self, x: Vector, *, tau: Any = None) -> UntunedState:
         """m_1 = 0, nothing moved, nothing seen."""
-        check_vector("x", x)
-        zero, zeros, square = zero_scalar(x), zeros_like(x), inner(x, x)
+        run, zero, square = first_round(self.oracle, x), zero_scalar(x), inner(x, x)
         epsilon = FIRST * (1 + _xp.namespace(square).sqrt(square))
-        return UntunedState(
-            m=zeros, oracle=self.oracle.init(x), moved=zeros, D=epsilon, first=zero, E=zero, regret=zero
-        )
+        return UntunedState(run, moved=zeros_like(x), D=epsilon, first=zero, E=zero)
 
     def update(
-        self, s: Vector, state: UntunedState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: UntunedState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, UntunedState]:
-        """One round; the step is committed before the sample. Neither ``x`` nor ``r`` is used."""
-        check_like("s", s, state.m)
-        m, xp = state.m, _xp.namespace(state.E)
-        loss = DescentLoss(s, m, 1.0, self.kappa / 128) if self.kappa else LinearLoss(s, m, 1.0)
-        Um, square = act(self.oracle.play(state.oracle, m), m), inner(s, s)
+        """One round; the step is committed before the sample, and nothing else is used."""
+        run, xp = state.run, _xp.namespace(state.E)
+        check_like("s", s, run.m)
+        Um, square = act(self.oracle.play(run.oracle, run.m), run.m), inner(s, s)
+        loss: Loss = DescentLoss(s, run.m, 1.0, self.kappa / 128) if self.kappa else LinearLoss(s, run.m, 1.0)
         share = state.first * _xp.inverse(state.E)  # E_1 / E_t, 0 before the first sample
         dx = Um * -(state.D * share**POWER * xp.sqrt(_xp.inverse(state.first)))
         moved = state.moved + dx
         return dx, UntunedState(
-            m=m * (1 - A) + s * A,
-            oracle=self.oracle.learn(state.oracle, loss),
+            run=one_round(self.oracle, run, loss, Um, A, radius=None),
             moved=moved,
             D=xp.maximum(state.D, xp.sqrt(inner(moved, moved))),
             first=where(state.first > 0, state.first, square),
             E=state.E + square,
-            regret=state.regret + loss(Um) - loss(m),
         )
+
+    def sums(self, state: UntunedState) -> dict[str, Array]:
+        """The regret on the losses that were revealed."""
+        return {"regret": state.run.regret}
+
+    def weights(self, state: UntunedState) -> Array | None:
+        """Those of the oracle."""
+        return weights_of(self.oracle, state.run.oracle)

@@ -104,6 +104,12 @@ def stated_bound(oracle: Oracle, x: Vector, energy: float) -> float:
     return math.inf if stated is None else stated(x, energy)
 
 
+def weights_of(oracle: Oracle, state: State) -> Array | None:
+    """The weights of its experts, (..., K), of an oracle that has ``weights(state)``; None if it has none."""
+    weights = getattr(oracle, "weights", None)
+    return None if weights is None else weights(state)
+
+
 def check_set(learner: str, operators: Any, *needs: str) -> None:
     """Raise unless ``operators`` is a set that offers what the learner needs of it."""
     if isinstance(operators, type) or not isinstance(operators, (OperatorSet, Varying)):

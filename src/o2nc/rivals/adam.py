@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
+from ..conversions.base import Conversion
 from ..vectors import Vector, apply, check_like, check_vector, zero_scalar, zeros_like
 
 
@@ -19,7 +20,7 @@ class AdamState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(Conversion):
     r"""$x_{t+1}=x_t-\eta\,\hat m_t/(\sqrt{\hat v_t}+\epsilon)$, coordinate by coordinate.
 
     $$m_t=b_1m_{t-1}+(1-b_1)s_t,\quad v_t=b_2v_{t-1}+(1-b_2)s_t^2,\quad
@@ -51,14 +52,14 @@ class Adam:
         check_share("Adam(b2=...)", self.b2)
         check_number("Adam(epsilon=...)", self.epsilon, positive=True)
 
-    def init(self, x: Vector) -> AdamState:
+    def init(self, x: Vector, *, tau: Any = None) -> AdamState:
         """Nothing seen."""
         check_vector("x", x)
         zero = zero_scalar(x)
         return AdamState(m=zeros_like(x), v=zeros_like(x), c1=zero, c2=zero)
 
     def update(
-        self, s: Vector, state: AdamState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: AdamState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, AdamState]:
         """One step along the average sample over the root of the average square."""
         check_like("s", s, state.m)

@@ -9,7 +9,7 @@ State = Any  # a NamedTuple of vectors and scalars
 
 
 @runtime_checkable
-class Learner(Protocol):
+class DisplacementLearner(Protocol):
     """An online learner of displacements: it plays before it may see the sample, then learns from a linear loss.
 
     The losses are $\\langle s_t,\\Delta\\rangle$, shifted or discounted as the conversion says. An oracle of this
@@ -17,8 +17,8 @@ class Learner(Protocol):
 
     Reference: the online learning algorithm of Cutkosky, Mehta and Orabona (2023), Algorithm 1.
 
-    >>> from o2nc.conversions import BallOGD
-    >>> isinstance(BallOGD(D=0.1, eta=0.01), Learner)
+    >>> from o2nc.rivals import BallOGD
+    >>> isinstance(BallOGD(D=0.1, eta=0.01), DisplacementLearner)
     True
     """
 
@@ -36,8 +36,8 @@ class Learner(Protocol):
 
 
 def check_is_learner(learner: Any) -> None:
-    """Raise unless ``learner`` has the methods of a `Learner`."""
-    if isinstance(learner, type) or not isinstance(learner, Learner):
+    """Raise unless ``learner`` has the methods of a `DisplacementLearner`."""
+    if isinstance(learner, type) or not isinstance(learner, DisplacementLearner):
         raise TypeError(f"`learner` must have the methods `init`, `play` and `learn`; got {learner!r}.")
 
 

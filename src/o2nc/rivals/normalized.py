@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from ..checks import check_number, check_share
 from ..constants import Smooth
+from ..conversions.base import Conversion
 from ..vectors import Vector, check_like, check_vector, inner, zeros_like
 
 
@@ -17,7 +18,7 @@ class NormalizedSGDState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NormalizedSGD:
+class NormalizedSGD(Conversion):
     r"""$m_t=bm_{t-1}+(1-b)s_t,\quad x_{t+1}=x_t-\eta\,m_t/\|m_t\|$: every step is as long as every other.
 
     Where $m_t=0$ the point stays. The average starts at $m_0=0$: then every sample has its discounted weight, and the
@@ -55,13 +56,13 @@ class NormalizedSGD:
         M, beta, T, a = constants.M, constants.beta, constants.T, constants.a
         return cls(eta=math.sqrt(M * a / (beta * T)), b=1 - a)
 
-    def init(self, x: Vector) -> NormalizedSGDState:
+    def init(self, x: Vector, *, tau: Any = None) -> NormalizedSGDState:
         """Nothing seen."""
         check_vector("x", x)
         return NormalizedSGDState(m=zeros_like(x))
 
     def update(
-        self, s: Vector, state: NormalizedSGDState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: NormalizedSGDState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, NormalizedSGDState]:
         """One step of length eta against the average sample."""
         check_like("s", s, state.m)

@@ -8,7 +8,7 @@ from .._xp import Array
 from ..checks import check_number, check_share
 from ..constants import Nonsmooth
 from ..vectors import Vector, inner, zero_scalar, zeros_like
-from .learner import discount_and_radius
+from .displacement import discount_and_radius
 
 
 class ClippedFTRLState(NamedTuple):

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
+from ..conversions.base import Conversion, as_scalar, check_given
 from ..vectors import Vector, apply, check_like, check_vector, inner, where, zero_scalar, zeros_like
-from .online_scaled import check_scaled, descend, given_value, products
+from .online_scaled import check_scaled, descend, products
 
 MOST = 0.9995  # the largest momentum, that of the authors
 
@@ -29,7 +30,7 @@ class OnlineScaledHeavyBallState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OnlineScaledHeavyBall:
+class OnlineScaledHeavyBall(Conversion):
     r"""OSGM-Best: like `OnlineScaled`, and the trial point is $x_k-P_kg_k+b_kw_k$ with $w_k=x_k-x_{k-1}$.
 
     $$D_k=\|g_k\|^2+\tfrac\tau2\|w_k\|^2,\qquad\nabla_P=-\frac{s\circ g_k}{D_k},\qquad
@@ -43,7 +44,7 @@ class OnlineScaledHeavyBall:
         gamma: the factor of AdaGrad's steps for b.
         P1: the first step size of all coordinates.
         b1: the first momentum, at least 0 and less than 1.
-        tau: the weight of the momentum in D, of the scale of $\beta^2$; the authors' program starts with 0.
+        weight: $\tau$, the weight of the momentum in D, of the scale of $\beta^2$; the authors' program starts with 0.
         high: the largest step size; infinite for none.
 
     Reference: Chu, Gao, Ye and Udell, Provable and practical online learning rate adaptation with hypergradient descent
@@ -64,16 +65,21 @@ class OnlineScaledHeavyBall:
     gamma: float = 1.0
     P1: float = 0.0
     b1: float = 0.95
-    tau: float = 0.0
+    weight: float = 0.0
     high: float = math.inf
 
     def __post_init__(self) -> None:
         check_scaled("OnlineScaledHeavyBall", self.alpha, self.P1, self.high)
         check_number("OnlineScaledHeavyBall(gamma=...)", self.gamma, positive=True)
         check_share("OnlineScaledHeavyBall(b1=...)", self.b1)
-        check_number("OnlineScaledHeavyBall(tau=...)", self.tau)
+        check_number("OnlineScaledHeavyBall(weight=...)", self.weight)
 
-    def init(self, x: Vector) -> OnlineScaledHeavyBallState:
+    @property
+    def needs(self) -> frozenset[str]:
+        """The value of f."""
+        return frozenset({"value"})
+
+    def init(self, x: Vector, *, tau: Any = None) -> OnlineScaledHeavyBallState:
         """The first trial point is x itself."""
         check_vector("x", x)
         zero, zeros = zero_scalar(x), zeros_like(x)
@@ -87,8 +93,9 @@ class OnlineScaledHeavyBall:
     ) -> tuple[Vector, OnlineScaledHeavyBallState]:
         """Judge the trial point by its gradient ``s`` and its ``value``, keep the better one, go to the next."""
         check_like("s", s, state.g)
-        value = given_value("OnlineScaledHeavyBall", value, s)
-        unit = _xp.inverse(inner(state.g, state.g) + 0.5 * self.tau * inner(state.w, state.w))
+        check_given(self, value=value)
+        value = as_scalar(value, zero_scalar(s))
+        unit = _xp.inverse(inner(state.g, state.g) + 0.5 * self.weight * inner(state.w, state.w))
         P, V = descend(state.P, state.V, products(s, state.g) * -unit, self.alpha, self.high)
         b, v = descend(state.b, state.v, inner(s, state.w) * unit, self.gamma, MOST)
         better, zeros = (value < state.f) | (state.k == 0), zeros_like(s)

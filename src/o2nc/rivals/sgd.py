@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..checks import check_number
+from ..conversions.base import Conversion
 from ..vectors import Vector, check_vector
 
 
@@ -12,7 +13,7 @@ class SGDState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(Conversion):
     r"""$x_{t+1}=x_t-\eta s_t$.
 
     Args:
@@ -31,11 +32,13 @@ class SGD:
     def __post_init__(self) -> None:
         check_number("SGD(eta=...)", self.eta, positive=True)
 
-    def init(self, x: Vector) -> SGDState:
+    def init(self, x: Vector, *, tau: Any = None) -> SGDState:
         """The empty state."""
         check_vector("x", x)
         return SGDState()
 
-    def update(self, s: Vector, state: SGDState, x: Vector | None = None, *, r: Any = None) -> tuple[Vector, SGDState]:
+    def update(
+        self, s: Vector, state: SGDState, x: Vector | None = None, *, r: Any = None, value: Any = None
+    ) -> tuple[Vector, SGDState]:
         """One step against the sample."""
         return -self.eta * s, state

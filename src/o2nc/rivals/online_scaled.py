@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number
-from ..vectors import Vector, apply, check_like, check_vector, inner, leaf, where, zero_scalar, zeros_like
+from ..conversions.base import Conversion, as_scalar, check_given
+from ..vectors import Vector, apply, check_like, check_vector, inner, where, zero_scalar, zeros_like
 
 
 class OnlineScaledState(NamedTuple):
@@ -24,7 +25,7 @@ class OnlineScaledState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OnlineScaled:
+class OnlineScaled(Conversion):
     r"""OSGM: try $x_k-P_kg_k$, $g_k=\nabla f(x_k)$, keep the better point, and learn the diagonal P by AdaGrad.
 
     $$h_k(P)=\frac{f(x_k-Pg_k)-f(x_k)}{\|g_k\|^2},\qquad
@@ -73,7 +74,12 @@ class OnlineScaled:
         if self.f_star is not None and not (isinstance(self.f_star, (int, float)) and math.isfinite(self.f_star)):
             raise ValueError(f"`OnlineScaled(f_star=...)` must be None or a finite number; got {self.f_star!r}.")
 
-    def init(self, x: Vector) -> OnlineScaledState:
+    @property
+    def needs(self) -> frozenset[str]:
+        """The value of f."""
+        return frozenset({"value"})
+
+    def init(self, x: Vector, *, tau: Any = None) -> OnlineScaledState:
         """The first trial point is x itself."""
         check_vector("x", x)
         zero, zeros = zero_scalar(x), zeros_like(x)
@@ -86,7 +92,8 @@ class OnlineScaled:
     ) -> tuple[Vector, OnlineScaledState]:
         """Judge the trial point by its gradient ``s`` and its ``value``, keep the better one, go to the next."""
         check_like("s", s, state.g)
-        value = given_value("OnlineScaled", value, s)
+        check_given(self, value=value)
+        value = as_scalar(value, zero_scalar(s))
         unit = _xp.inverse(inner(state.g, state.g) if self.f_star is None else state.f - self.f_star)
         P, V = descend(state.P, state.V, products(s, state.g) * -unit, self.alpha, self.high)
         better = (value < state.f) | (state.k == 0)
@@ -126,10 +133,3 @@ def check_scaled(name: str, alpha: float, P1: float, high: float) -> None:
     check_number(f"{name}(P1=...)", P1)
     if not (isinstance(high, (int, float)) and high >= P1 and high > 0):
         raise ValueError(f"`{name}(high=...)` must be positive and at least P1 = {P1}; got {high!r}.")
-
-
-def given_value(name: str, value: Any, s: Vector) -> Array:
-    """The value of f at the point of the sample, as a scalar that goes with ``s``; raise unless it was given."""
-    if value is None:
-        raise ValueError(f"`update` of {name} needs the `value` of the objective at the point of the sample.")
-    return _xp.like(value, leaf(s)) + zero_scalar(s)

@@ -8,10 +8,10 @@ from .. import _xp
 from .._xp import Array
 from ..checks import check_horizon, check_number
 from ..constants import Nonsmooth
+from ..conversions.average import Average, no_average
+from ..conversions.base import Conversion, as_scalar, check_given, uniform_round
 from ..vectors import Vector, check_like, check_vector, leaf, project_ball, where, zero_scalar, zeros_like
-from .base import check_given
-from .learner import Learner, check_is_learner
-from .output import check_tau, uniform_round
+from .displacement import DisplacementLearner, check_is_learner
 
 
 class BallOGDState(NamedTuple):
@@ -63,14 +63,11 @@ class ShiftingState(NamedTuple):
 
     learner: Any  # the learner's state, from which Delta_n is played
     r: Array  # where on the segment the sample is taken: w_n = x_{n-1} + r_n Delta_n, (..., 1)
-    w_bar: Vector  # the average of the points of the epoch so far
-    output: Vector  # w_bar of round tau once that is over, the current w_bar before
-    tau: Array  # the round of the output, drawn before round 1, (..., 1)
-    t: Array  # the round n, counted from 1, (1,)
+    average: Average  # of the points of the epoch so far, and that of round tau; its t is the round n
 
 
 @dataclass(frozen=True)
-class ShiftingConversion:
+class ShiftingConversion(Conversion):
     r"""The online-to-nonconvex conversion by $K$-shifting regret: a learner of displacements, reset every epoch.
 
     $$x_n=x_{n-1}+\Delta_n,\qquad w_n=x_{n-1}+r_n\Delta_n,\qquad E[s_n]=\nabla f(w_n),\qquad
@@ -82,7 +79,7 @@ class ShiftingConversion:
     regret against the best point of length D in each epoch.
 
     As in Algorithm 2 the points that are moved are those of the samples: `update` takes the sample at $w_n$ and the
-    uniform $r_{n+1}$ and returns $w_{n+1}-w_n$. Since $\Delta_1=0$, $w_1=x_0$. After T rounds ``state.output`` is the
+    uniform $r_{n+1}$ and returns $w_{n+1}-w_n$. Since $\Delta_1=0$, $w_1=x_0$. After T rounds `output` is the
     average of the epoch that ends in round tau.
 
     Args:
@@ -96,15 +93,15 @@ class ShiftingConversion:
     >>> import numpy as np
     >>> conversion = ShiftingConversion(BallOGD(D=0.02, eta=0.01), epoch=10, T=100)
     >>> w = np.asarray([0.5])
-    >>> state = conversion.init(w, tau=conversion.tau(0.99))
+    >>> state = conversion.init(w, tau=conversion.tau(0.99, 100))
     >>> for r in np.random.default_rng(0).random(100):
     ...     dw, state = conversion.update(np.sign(w), state, w, r=r)
     ...     w = w + dw
-    >>> bool(abs(state.output[0]) < 0.02)
+    >>> bool(abs(conversion.output(state, w)[0]) < 0.02)
     True
     """
 
-    learner: Learner
+    learner: DisplacementLearner
     epoch: int
     T: int
 
@@ -142,40 +139,41 @@ class ShiftingConversion:
         D = delta / epoch
         return cls(BallOGD(D=D, eta=D / (G * math.sqrt(epoch))), epoch=epoch, T=T)
 
-    def tau(self, u: float) -> int:
+    @property
+    def needs(self) -> frozenset[str]:
+        """The point, and the coins tau and r."""
+        return frozenset({"tau", "x", "r"})
+
+    @property
+    def horizon(self) -> int | None:
+        """T."""
+        return self.T
+
+    def tau(self, u: float, rounds: int) -> int:
         """The last round of an epoch drawn uniformly, from ``u`` uniform on [0, 1)."""
         return self.epoch * uniform_round(u, self.T // self.epoch)
 
     def init(self, x: Vector, *, tau: Any = None) -> ShiftingState:
-        """``tau`` is a round or an array (..., 1) of rounds, from `tau`; the end of the last epoch if not given."""
+        """Nothing averaged; the end of the last epoch if ``tau`` is not given."""
         check_vector("x", x)
-        check_tau(tau, self.T)
-        t, zeros = _xp.first_round(leaf(x)), zeros_like(x)
-        tau = t * 0 + (self.T // self.epoch * self.epoch if tau is None else tau)
-        return ShiftingState(
-            learner=self.learner.init(x), r=zero_scalar(x), w_bar=zeros, output=zeros, tau=tau, t=t
-        )  # fmt: skip
+        last = self.T // self.epoch * self.epoch
+        return ShiftingState(self.learner.init(x), r=zero_scalar(x), average=no_average(x, tau, last))
 
     def update(
-        self, s: Vector, state: ShiftingState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: ShiftingState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, ShiftingState]:
         """Finish round n with the sample ``s`` at w_n = ``x``, begin round n + 1 with the uniform ``r`` = r_{n+1}."""
-        check_given("ShiftingConversion", x, r)
-        check_like("s", s, state.w_bar)
-        before = _xp.like((state.t - 1) % self.epoch, leaf(s))  # rounds of this epoch that are over
-        w_bar = state.w_bar * (before / (before + 1)) + x * (1 / (before + 1))
-        ends = state.t % self.epoch == 0
+        check_given(self, x=x, r=r)
+        check_like("s", s, state.average.mean)
+        n, play = state.average.t, self.learner.play
+        before = _xp.like((n - 1) % self.epoch, leaf(s))  # rounds of this epoch that are over
+        ends = n % self.epoch == 0
         fresh, learned = self.learner.init(s), self.learner.learn(state.learner, s)
         learner = type(learned)(*(where(ends, u, v) for u, v in zip(fresh, learned, strict=True)))
-
-        r = _xp.like(r, leaf(s)) + zero_scalar(s)
-        play = self.learner.play
+        r = as_scalar(r, zero_scalar(s))
         dw = play(state.learner) * (1 - state.r) + play(learner) * r  # x_n - w_n, then w_{n+1} - x_n
-        return dw, ShiftingState(
-            learner=learner,
-            r=r,
-            w_bar=w_bar,
-            output=where(state.t <= state.tau, w_bar, state.output),
-            tau=state.tau,
-            t=state.t + 1,
-        )
+        return dw, ShiftingState(learner, r, state.average.add(x, 1 / (before + 1)))
+
+    def output(self, state: ShiftingState, x: Vector) -> Vector:
+        """The average of the epoch that ends in round tau once that is over, of the epoch so far before."""
+        return state.average.output

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from .. import _xp
 from .._xp import Array
 from ..checks import check_horizon
-from ..vectors import Vector, check_like, check_vector, leaf, where, zero_scalar, zeros_like
-from .base import check_given
-from .learner import Learner, check_is_learner
-from .output import check_tau, uniform_round
+from ..conversions.average import Average, no_average
+from ..conversions.base import Conversion, as_scalar, check_given
+from ..vectors import Vector, check_like, check_vector, zero_scalar
+from .displacement import DisplacementLearner, check_is_learner
 
 
 class ExponentiatedState(NamedTuple):
@@ -17,15 +17,12 @@ class ExponentiatedState(NamedTuple):
 
     learner: Any  # the learner's state, from which Delta_t is played
     c: Array  # c_{t-1} = 1 - b^{t-1}, (..., 1)
-    x_bar: Vector  # the discounted average x_bar_{t-1}
-    output: Vector  # x_bar_tau once round tau is over, x_bar_{t-1} before
-    tau: Array  # the round of the output, drawn before round 1, (..., 1)
-    t: Array  # the round, counted from 1, (1,)
+    average: Average  # the discounted average x_bar_{t-1}, and that of round tau
 
 
 @runtime_checkable
-class DiscountedLearner(Learner, Protocol):
-    """A `Learner` whose losses are discounted: its discount ``b`` is that of the average as well."""
+class DiscountedLearner(DisplacementLearner, Protocol):
+    """A `DisplacementLearner` whose losses are discounted: its discount ``b`` is that of the average as well."""
 
     @property
     def b(self) -> float:
@@ -34,7 +31,7 @@ class DiscountedLearner(Learner, Protocol):
 
 
 @dataclass(frozen=True)
-class ExponentiatedConversion:
+class ExponentiatedConversion(Conversion):
     r"""The exponentiated, or discounted-to-nonconvex, conversion: every step is scaled by an exponential variable.
 
     $$x_t=x_{t-1}+q_t\Delta_t,\quad q_t\sim\mathrm{Exp}(1),\qquad E[s_t]=\nabla f(x_t),\qquad
@@ -48,7 +45,7 @@ class ExponentiatedConversion:
     - `ClippedFTRL` this is clipped Adam with a moving average of the model (Ahn and Cutkosky).
 
     `update` takes the sample at $x_t$ and a uniform r, from which $q_{t+1}=-\log(1-r)$, and returns $x_{t+1}-x_t$.
-    Since $\Delta_1=0$, $x_1=x_0$. The round tau of the output is uniform on 1, ..., T; after T rounds ``state.output``
+    Since $\Delta_1=0$, $x_1=x_0$. The round tau of the output is uniform on 1, ..., T; after T rounds `output`
     is $\bar x_\tau$.
 
     Args:
@@ -60,14 +57,14 @@ class ExponentiatedConversion:
     optimization (2024), discounted-to-nonconvex conversion.
 
     >>> import numpy as np
-    >>> from o2nc.conversions import ClippedFTRL
+    >>> from o2nc.rivals import ClippedFTRL
     >>> conversion = ExponentiatedConversion(ClippedFTRL(D=0.02, b=0.9), T=100)
     >>> x = np.asarray([0.5])
     >>> state = conversion.init(x, tau=100)
     >>> for r in np.random.default_rng(0).random(100):
     ...     dx, state = conversion.update(np.sign(x), state, x, r=r)
     ...     x = x + dx
-    >>> bool(abs(state.output[0]) < 0.1)
+    >>> bool(abs(conversion.output(state, x)[0]) < 0.1)
     True
     """
 
@@ -80,39 +77,36 @@ class ExponentiatedConversion:
             raise TypeError(f"`learner` must have a discount `b`; got {self.learner!r}.")
         check_horizon(self.T)
 
-    def tau(self, u: float) -> int:
-        """The round of the output, uniform on 1, ..., T, from ``u`` uniform on [0, 1)."""
-        return uniform_round(u, self.T)
+    @property
+    def needs(self) -> frozenset[str]:
+        """The point, and the coins tau and r."""
+        return frozenset({"tau", "x", "r"})
+
+    @property
+    def horizon(self) -> int | None:
+        """T."""
+        return self.T
 
     def init(self, x: Vector, *, tau: Any = None) -> ExponentiatedState:
-        """``tau`` is a round or an array (..., 1) of rounds, from `tau`; T if not given."""
+        """Nothing averaged."""
         check_vector("x", x)
-        check_tau(tau, self.T)
-        t, zeros = _xp.first_round(leaf(x)), zeros_like(x)
-        tau = t * 0 + (self.T if tau is None else tau)
-        return ExponentiatedState(
-            learner=self.learner.init(x), c=zero_scalar(x), x_bar=zeros, output=zeros, tau=tau, t=t
-        )  # fmt: skip
+        return ExponentiatedState(self.learner.init(x), c=zero_scalar(x), average=no_average(x, tau, self.T))
 
     def update(
-        self, s: Vector, state: ExponentiatedState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: ExponentiatedState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, ExponentiatedState]:
         """Finish round t with the sample ``s`` at x_t = ``x``, begin round t + 1 with the uniform ``r`` for q_{t+1}."""
-        check_given("ExponentiatedConversion", x, r)
-        check_like("s", s, state.x_bar)
+        check_given(self, x=x, r=r)
+        check_like("s", s, state.average.mean)
         b = self.learner.b
         c = (1 - b) + b * state.c  # 1 - b^t
-        x_bar = state.x_bar * (b * state.c / c) + x * ((1 - b) / c)
         learner = self.learner.learn(state.learner, s)
-        q = exponential(_xp.like(r, leaf(s)) + zero_scalar(s))
-        return self.learner.play(learner) * q, ExponentiatedState(
-            learner=learner,
-            c=c,
-            x_bar=x_bar,
-            output=where(state.t <= state.tau, x_bar, state.output),
-            tau=state.tau,
-            t=state.t + 1,
-        )
+        q = exponential(as_scalar(r, zero_scalar(s)))
+        return self.learner.play(learner) * q, ExponentiatedState(learner, c, state.average.add(x, (1 - b) / c))
+
+    def output(self, state: ExponentiatedState, x: Vector) -> Vector:
+        """x_bar_tau once round tau is over, x_bar_t before."""
+        return state.average.output
 
 
 def exponential(r: Array) -> Array:

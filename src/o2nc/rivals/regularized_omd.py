@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..checks import check_number, check_share
 from ..constants import Nonsmooth
 from ..vectors import Vector, zeros_like
-from .learner import discount_and_radius
+from .displacement import discount_and_radius
 
 
 class RegularizedOMDState(NamedTuple):

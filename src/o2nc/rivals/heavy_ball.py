@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..checks import check_number, check_share
+from ..conversions.base import Conversion
 from ..vectors import Vector, check_like, check_vector, zeros_like
 
 
@@ -14,7 +15,7 @@ class HeavyBallState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeavyBall:
+class HeavyBall(Conversion):
     r"""$m_t=\mu m_{t-1}+s_t,\quad x_{t+1}=x_t-\eta m_t$; ``torch.optim.SGD`` with momentum.
 
     Args:
@@ -37,13 +38,13 @@ class HeavyBall:
         check_number("HeavyBall(eta=...)", self.eta, positive=True)
         check_share("HeavyBall(mu=...)", self.mu)
 
-    def init(self, x: Vector) -> HeavyBallState:
+    def init(self, x: Vector, *, tau: Any = None) -> HeavyBallState:
         """At rest."""
         check_vector("x", x)
         return HeavyBallState(m=zeros_like(x))
 
     def update(
-        self, s: Vector, state: HeavyBallState, x: Vector | None = None, *, r: Any = None
+        self, s: Vector, state: HeavyBallState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, HeavyBallState]:
         """One step along the discounted sum of the samples."""
         check_like("s", s, state.m)

@@ -1,0 +1,154 @@
+"""The round that Algorithms 1 and 2 and their relatives share, and what their certificates need of it."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..certificates import mean_interval
+from ..constants import Nonsmooth, Smooth
+from ..losses import Loss
+from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
+from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
+from .base import Answer, Conversion
+
+CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
+ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
+
+
+class Tracked(NamedTuple):
+    """What is remembered of the rounds so far: the tracker, the oracle, and the sums for certificates."""
+
+    m: Vector  # the tracker m_t
+    oracle: Any  # the oracle's state
+    t: Array  # the round, counted from 1, (1,)
+    regret: Array  # sum of L_t(U_t) - L_t(I), (..., 1)
+    Q: Array  # sum of <s_t, m_t>, (..., 1); with z_t in the place of m_t in Algorithm 2, as in the next two
+    N: Array  # sum of |m_t|^2, (..., 1)
+    W: Array  # sum of |U_t m_t|^2, (..., 1)
+    clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
+    longer: Array  # rounds in which U_t m_t was longer than m_t, which no contraction makes, (..., 1)
+
+
+def first_round(oracle: Oracle, x: Vector) -> Tracked:
+    """m_1 = 0, and nothing summed."""
+    check_vector("x", x)
+    zero = zero_scalar(x)
+    return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 6)
+
+
+def one_round(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, a: Scalar, radius: float | None) -> Tracked:
+    """Learn from the loss, track the sample, and sum; ``Um`` was played, ``radius`` is that of the tracker's ball."""
+    s, m = loss.s, loss.m
+    product, square, played, length = inner(s, m), inner(m, m), inner(s, Um), inner(Um, Um)
+    tracker, clipped = now.m * (1 - a) + s * a, now.clipped
+    if radius is not None:
+        tracker, norm = project_ball(tracker, radius)
+        clipped = clipped + _xp.indicator(norm > radius**2, norm)
+    is_longer = length > (1 + ROUNDING) * square + _xp.smallest_normal(length)
+    return Tracked(
+        m=tracker,
+        oracle=oracle.learn(now.oracle, loss),
+        t=now.t + 1,
+        regret=now.regret + loss.at(played, length) - loss.at(product, square),
+        Q=now.Q + product,
+        N=now.N + square,
+        W=now.W + length,
+        clipped=clipped,
+        longer=now.longer + _xp.indicator(is_longer, length),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedConversion(Conversion):
+    """A conversion around an oracle, whose theorem needs the regret of the oracle.
+
+    Args:
+        oracle: the online learner.
+        constants: what is known of the objective.
+
+    Reference: Theorems 1 and 2.
+
+    >>> from o2nc.conversions import NonsmoothConversion, SmoothConversion
+    >>> issubclass(SmoothConversion, TrackedConversion) and issubclass(NonsmoothConversion, TrackedConversion)
+    True
+    """
+
+    oracle: Oracle
+    constants: Smooth | Nonsmooth
+
+    def __post_init__(self) -> None:
+        check_is_oracle("oracle", self.oracle)
+
+    @property
+    def horizon(self) -> int | None:
+        """T of the constants."""
+        return self.constants.T
+
+    @abstractmethod
+    def tracked(self, state: Any) -> Tracked:
+        """The part of the state that `one_round` makes."""
+
+    @abstractmethod
+    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+        """The theorem with this regret, its hypotheses met."""
+
+    def sums(self, state: Any) -> dict[str, Array]:
+        """The sums of the rounds so far, and their number "rounds", (1,)."""
+        now = self.tracked(state)
+        names = ("regret", "Q", "N", "W", "clipped", "longer")
+        return {**{name: getattr(now, name) for name in names}, "rounds": now.t - 1}
+
+    def weights(self, state: Any) -> Array | None:
+        """Those of the oracle."""
+        return weights_of(self.oracle, self.tracked(state).oracle)
+
+    def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
+        """The theorem with this regret, or which of its hypotheses is not met."""
+        T = self.horizon
+        if self.constants.practical:
+            return self.constants.practical
+        if T is not None and rounds not in (None, T):
+            return f"the theorem is about T = {T} rounds; this run has {rounds}"
+        return self.proved(regret, rounds or self.constants.T, **details)
+
+    def certificate(self, state: Any) -> Answer:
+        """The theorem with the measured regret: a plug-in of one run, or a-posteriori from replications."""
+        seen = {name: _xp.floats(values) for name, values in self.sums(state).items()}
+        rounds, regrets = int(seen["rounds"][0]), seen["regret"]
+        if why := objection(seen):
+            return why
+        if len(regrets) == 1:
+            note = "the regret of one run stands for its expectation"
+            return self.theorem(regrets[0], rounds, label="plug-in", replications=1, note=note)
+        ends = [self.theorem(end, rounds) for end in mean_interval(regrets)]
+        interval = tuple(end if isinstance(end, str) else end.bound for end in ends)
+        found = {"replications": len(regrets), "interval": interval}
+        return self.theorem(fmean(regrets), rounds, label="a-posteriori", **found)
+
+    def a_priori(self, x: Vector) -> Answer:
+        """The theorem with the bound that the oracle states."""
+        bound = stated_bound(self.oracle, x, self.energy())
+        return "the oracle states no regret bound" if bound == float("inf") else self.theorem(bound, label="a-priori")
+
+    def energy(self) -> float:
+        """The bound on the energy of the losses that the constants give."""
+        return self.constants.energy()
+
+
+def objection(seen: dict[str, list[float]]) -> str:
+    """Which hypothesis of the theorems the sums of a run contradict, in words; nothing if none."""
+    share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
+    if share > CLIPPED_LIMIT:
+        return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
+    if rounds := int(max(seen["longer"])):
+        return f"the oracle played an operator of norm above 1 in {rounds} rounds"
+    return ""
+
+
+def first_bound(first: Sequence[float], constants: Smooth) -> float:
+    """A bound on E|grad f(x_1)|^2 <= E|s_1|^2, estimated from the first samples, and at most G_0^2."""
+    return min(fmean(first), constants.G0**2)
