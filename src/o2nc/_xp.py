@@ -4,7 +4,7 @@ Everything else is written against the Python array API standard. A scalar is an
 reduction here keeps its axis, so one run and a batch of replications are the same code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import array_api_compat
@@ -48,6 +48,50 @@ def in_parts(v: Array) -> bool:
 def scalar_shape(v: Array) -> tuple[int, ...]:
     """The shape of a scalar beside ``v``: its axes, all of length 1; none for a DTensor, which would be gathered."""
     return () if in_parts(v) else (1,) * v.ndim
+
+
+LANES = 2048  # how many sums a CPU makes side by side: enough for its vector units, and they stay in its cache
+
+
+def sums(terms: Callable[..., Sequence[Array]], *arrays: Array, last: bool = False) -> list[Array]:
+    """The sums of the ``terms``, which are computed entry by entry from arrays of one shape; each of shape (1,).
+
+    With ``last`` the sums are over the last axis, which is kept. On a CPU, XLA does not vectorise a sum into one
+    number; so there the terms are added in many lanes first, and are computed for a row of them at a time.
+    """
+    if last:
+        return [namespace(term).sum(term, axis=-1, keepdims=True) for term in terms(*arrays)]
+    plain: Any = lambda *arrays: [
+        whole(namespace(term).reshape(namespace(term).sum(term), (1,))) for term in terms(*arrays)
+    ]
+    if not array_api_compat.is_jax_array(arrays[0]) or arrays[0].size < 2 * LANES:
+        return plain(*arrays)
+    import jax
+
+    found: list[Array] = jax.lax.platform_dependent(
+        *arrays, cpu=lambda *arrays: _in_lanes(terms, arrays), default=plain
+    )
+    return found
+
+
+def _in_lanes(terms: Callable[..., Sequence[Array]], arrays: Sequence[Array]) -> list[Array]:
+    import jax
+
+    flat = [a.reshape(-1) for a in arrays]
+    even = flat[0].size // LANES * LANES
+    rest = [term.sum(keepdims=True) for term in terms(*(a[even:] for a in flat))]
+    rows = [a[:even].reshape(-1, LANES) for a in flat]
+
+    def add(lanes: Any, row: Any) -> tuple[Any, None]:
+        return [lane + term for lane, term in zip(lanes, terms(*row), strict=True)], None
+
+    lanes, _ = jax.lax.scan(add, [jax.numpy.zeros(LANES, total.dtype) for total in rest], rows)
+    return [total + lane.sum(keepdims=True) for total, lane in zip(rest, lanes, strict=True)]
+
+
+def after(v: Array, number: Array) -> Array:
+    """``v``, for JAX not before ``number`` is known: what was read to find it can then be written in place."""
+    return v + 0 * number.reshape(-1)[0] if array_api_compat.is_jax_array(v) else v
 
 
 def at_least(v: Array, low: float) -> Array:

@@ -1,28 +1,39 @@
 """Adaptive experts: predictable directions with a state of their own, computed from the past and the tracker.
 
-A direction may use the tracker m of the round and the samples of earlier rounds, never the sample of its own round.
-`o2nc.oracles.Adaptive` turns directions into legal preconditioners: it shortens them to the length of the tracker.
-Each acts block by block on `Blocks`.
+A direction is computed from the tracker and the samples that it has learned from. How long it is played is the business
+of who plays it: `o2nc.oracles.Adaptive` shortens it to the length of the tracker, which makes it a legal
+preconditioner, and `o2nc.conversions.PracticalConversion` plays it at the learning rate. Each acts block by block on
+`Blocks`. Those in the ``registry`` may be given by name.
 """
 
-from .base import Direction, shortened, with_length
-from .memoryless import Function, Mask, Momentum, NoState, Sign
-from .muon import Polar
-from .rms import RMS, RMSState
+from .base import Direction, each, find, numbers, registry  # isort: split
+
+from .adam import Adam, AdamState
+from .function import Function
+from .mask import Mask, MaskState
+from .matrices import OnMatrices
+from .memoryless import NoState
+from .momentum import Momentum
+from .polar import Polar
 from .shampoo import Shampoo, ShampooState
+from .sign import Sign
 
 __all__ = [
-    "RMS",
+    "Adam",
+    "AdamState",
     "Direction",
     "Function",
     "Mask",
+    "MaskState",
     "Momentum",
     "NoState",
+    "OnMatrices",
     "Polar",
-    "RMSState",
     "Shampoo",
     "ShampooState",
     "Sign",
-    "shortened",
-    "with_length",
+    "each",
+    "find",
+    "numbers",
+    "registry",
 ]

@@ -1,46 +1,64 @@
-"""What directions of matrix blocks share: finding the matrices, and putting the directions back."""
+"""What directions of matrices share: finding the matrices, and putting the directions back."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from .. import _xp
 from .._xp import Array
 from ..vectors import Blocks, Vector, check_shapes, join, split
-from .base import Direction, with_length
-from .rms import RMS
+from .adam import Adam
+from .base import LENGTH, Direction
 
 
 @dataclass(frozen=True)
 class OnMatrices:
-    """A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer is none.
+    """A direction of each matrix among the blocks; the other blocks take the direction of ``fallback``.
 
-    An array is cut into blocks by ``shapes``.
+    A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer is none.
+
+    Args:
+        shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
+        fallback: the direction of blocks that are not matrices.
+        matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
+
+    Reference: none.
     """
 
     shapes: Sequence[tuple[int, ...]] | None = None
-    fallback: Direction = field(default_factory=RMS)
+    fallback: Direction = field(default_factory=Adam)
+    matrices: Sequence[bool] | None = None
+    scale_free: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         if self.shapes is not None:
             object.__setattr__(self, "shapes", check_shapes(f"{name}(shapes=...)", self.shapes))
         if not isinstance(self.fallback, Direction):
-            raise TypeError(f"`{name}(fallback=...)` must have init, direction and learn; got {self.fallback!r}.")
+            raise TypeError(f"`{name}(fallback=...)` must be a direction; got {self.fallback!r}.")
 
     def check_blocks(self, x: Vector) -> None:
         """Raise if ``x`` is an array and there are no shapes to cut it."""
         if not isinstance(x, Blocks) and self.shapes is None:
             raise ValueError(f"`{type(self).__name__}(shapes=...)` must be given to act on an array; got none.")
 
-    def matrices(self, v: Vector) -> list[Array | None]:
+    def on(self, x: Vector) -> tuple[Direction, ...]:
+        """The direction that each block takes: this one, or the fallback."""
+        return tuple(self.fallback if A is None else self for A in self.as_matrices(x))  # type: ignore[misc]
+
+    def as_matrices(self, v: Vector) -> list[Array | None]:
         """Each block as a matrix of shape (..., p, q), or None."""
-        return [None if axes < 2 else _as_matrix(a, axes) for a, axes in self._blocks(v)]
+        blocks = self._blocks(v)
+        may = self.matrices if isinstance(v, Blocks) and self.matrices is not None else [True] * len(blocks)
+        return [_as_matrix(a, axes) if yes and axes >= 2 else None for yes, (a, axes) in zip(may, blocks, strict=True)]
 
     def assembled(self, directions: Sequence[Array | None], m: Vector, other: Vector) -> Vector:
-        """The vector of the matrices, each at the length of its block of m, with the blocks of ``other`` for None."""
+        """The vector of the matrices, each at a root mean square of 0.2, with the blocks of ``other`` for None."""
+        reshape = _xp.namespace(*(a for a, _ in self._blocks(m))).reshape
         triples = zip(directions, self._blocks(m), self._blocks(other), strict=True)
-        blocks = Blocks(tuple(b if Z is None else _at_length(Z, a) for Z, (a, _), (b, _) in triples))
+        blocks = Blocks(tuple(b if Z is None else reshape(at_length(Z), a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())
 
     def _blocks(self, v: Vector) -> list[tuple[Array, int]]:
@@ -57,6 +75,15 @@ def _as_matrix(a: Array, axes: int) -> Array:
     return _xp.namespace(a).reshape(_xp.whole(a), (*batch, first, size // first if first else 0))
 
 
-def _at_length(Z: Array, a: Array) -> Array:
-    reshape, flat = _xp.namespace(a).reshape, (*Z.shape[:-2], Z.shape[-2] * Z.shape[-1])
-    return reshape(with_length(reshape(Z, flat), reshape(_xp.whole(a), flat)), a.shape)
+def at_length(Z: Array) -> Array:
+    """A matrix, of shape (..., p, q), at a root mean square of 0.2; 0 stays 0.
+
+    Reference: Liu et al., Muon is scalable for LLM training (2025).
+
+    >>> import numpy as np
+    >>> at_length(np.asarray([[3.0, -3.0], [0.0, 0.0]])).round(4)
+    array([[ 0.2828, -0.2828],
+           [ 0.    ,  0.    ]])
+    """
+    xp = _xp.namespace(Z)
+    return Z * (LENGTH * xp.sqrt(_xp.inverse(xp.mean(Z * Z, axis=(-2, -1), keepdims=True))))

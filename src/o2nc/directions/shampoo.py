@@ -1,12 +1,14 @@
 """Shampoo's direction."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number
 from ..vectors import Vector
+from .adam import Adam
+from .base import registry
 from .matrices import OnMatrices
 
 
@@ -20,7 +22,7 @@ class ShampooState(NamedTuple):
 
 @dataclass(frozen=True)
 class Shampoo(OnMatrices):
-    r"""Shampoo's direction: $L^{-1/4}MR^{-1/4}$ of each matrix block M, at its length; RMS on the other blocks.
+    r"""Shampoo's direction: $L^{-1/4}MR^{-1/4}$ of each matrix block M, at a root mean square of 0.2.
 
     $L=\epsilon I+\sum SS^\top$ and $R=\epsilon I+\sum S^\top S$ over the samples before this round, so that it is
     predictable. A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer
@@ -30,6 +32,7 @@ class Shampoo(OnMatrices):
     Args:
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
         fallback: the direction of blocks that are not matrices.
+        matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
         eps: the start of L and R, times the identity.
 
     Reference: Gupta, Koren and Singer (2018), Algorithm 1, with the tracker in the place of the gradient.
@@ -38,11 +41,12 @@ class Shampoo(OnMatrices):
     >>> from o2nc import Blocks
     >>> expert, m = Shampoo(), Blocks((np.asarray([[3.0, 0.0], [0.0, 4.0]]),))
     >>> expert.direction(expert.learn(expert.init(m), m), m).arrays[0].round(4)
-    array([[3.5355, 0.    ],
-           [0.    , 3.5355]])
+    array([[0.2828, 0.    ],
+           [0.    , 0.2828]])
     """
 
     eps: float = 1e-8
+    name: ClassVar[str] = "shampoo"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,18 +55,18 @@ class Shampoo(OnMatrices):
     def init(self, x: Vector) -> ShampooState:
         """No sample so far."""
         self.check_blocks(x)
-        zero = [_grams(_xp.namespace(A).zeros_like(A)) for A in self.matrices(x) if A is not None]
+        zero = [_grams(_xp.namespace(A).zeros_like(A)) for A in self.as_matrices(x) if A is not None]
         return ShampooState(L=tuple(L for L, _ in zero), R=tuple(R for _, R in zero), other=self.fallback.init(x))
 
     def direction(self, state: ShampooState, m: Vector) -> Vector:
-        """L^{-1/4} M R^{-1/4}, at the length of M."""
+        """L^{-1/4} M R^{-1/4}."""
         sums = iter(zip(state.L, state.R, strict=True))
-        found = [None if M is None else self._between(M, *next(sums)) for M in self.matrices(m)]
+        found = [None if M is None else self._between(M, *next(sums)) for M in self.as_matrices(m)]
         return self.assembled(found, m, self.fallback.direction(state.other, m))
 
     def learn(self, state: ShampooState, s: Vector) -> ShampooState:
         """Add the products of the sample."""
-        new = [_grams(S) for S in self.matrices(s) if S is not None]
+        new = [_grams(S) for S in self.as_matrices(s) if S is not None]
         return ShampooState(
             L=tuple(L + G for L, (G, _) in zip(state.L, new, strict=True)),
             R=tuple(R + G for R, (_, G) in zip(state.R, new, strict=True)),
@@ -83,3 +87,8 @@ def _grams(S: Array) -> tuple[Array, Array]:
     xp = _xp.namespace(S)
     T = xp.matrix_transpose(S)
     return xp.matmul(S, T), xp.matmul(T, S)
+
+
+registry.add(
+    "shampoo", lambda **options: Shampoo(fallback=Adam(**options)), "the matrix between inverse roots of its past"
+)

@@ -8,12 +8,12 @@ import optax
 from ..checks import brief
 from ..constants import Smooth
 from ..conversions import SegmentConversion
-from ..directions import RMS, Direction, Momentum, Polar, Sign
+from ..directions import Adam, Direction, Momentum, Polar, Sign
 from ..oracles import Adaptive, ShortMemoryHedge
 from .expert import Expert, is_transformation
 from .trees import Tree
 
-NAMED: dict[str, Callable[[], Direction]] = {"momentum": Momentum, "adam": RMS, "polar": Polar, "sign": Sign}
+NAMED: dict[str, Callable[[], Direction]] = {"momentum": Momentum, "adam": Adam, "polar": Polar, "sign": Sign}
 
 
 def capped(

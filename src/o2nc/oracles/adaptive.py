@@ -1,15 +1,17 @@
 """Hedging between the directions of other optimizers."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..directions import Direction, Momentum, shortened
+from ..directions import Direction, Momentum, OnMatrices
 from ..losses import Loss
 from ..operators import Mixture, Operator, Toward, trusted
-from ..vectors import Vector
+from ..vectors import Blocks, Vector, inner
 from .adahedge import AdaHedge
 from .experts import OverExperts, made_for, slot_bound
 
@@ -26,8 +28,9 @@ class Adaptive:
     r"""A learner over adaptive experts: it plays $\sum_kw_{t,k}U_{t,k}$ with $U_{t,k}m_t=d_k(m_t)$.
 
     The directions $d_k$ are those of other optimizers (momentum, Adam's, Muon's, ...), computed from the past and
-    shortened to $\|m_t\|$. For each there is a symmetric contraction $U_{t,k}$ with $U_{t,k}m_t=d_k$ (`Toward`), so the
-    mixture is legal for Theorem 1, at O(K d) cost and without forming a matrix.
+    shortened to $\|m_t\|$; scale-free ones first get the length of the tracker, block by block. For each there
+    is a symmetric contraction $U_{t,k}$ with $U_{t,k}m_t=d_k$ (`Toward`), so the mixture is legal for Theorem 1, at
+    O(K d) cost and without forming a matrix.
 
     Regret against every expert: that of the learner. The moving experts are not fixed comparators; a bound against the
     identity needs `Momentum` among the experts, which is the identity.
@@ -39,8 +42,8 @@ class Adaptive:
     Reference: the set-up of Algorithm 1, which lets the set change with t.
 
     >>> import numpy as np
-    >>> from o2nc.directions import RMS, Momentum
-    >>> oracle, m = Adaptive([Momentum(), RMS()]), np.asarray([3.0, 4.0])
+    >>> from o2nc.directions import Adam, Momentum
+    >>> oracle, m = Adaptive([Momentum(), Adam()]), np.asarray([3.0, 4.0])
     >>> (oracle.play(oracle.init(m), m) @ m).round(4)
     array([3., 4.])
     """
@@ -56,7 +59,7 @@ class Adaptive:
             raise ValueError("`Adaptive(experts=...)` must have at least one direction; got none.")
         for expert in experts:
             if isinstance(expert, type) or not isinstance(expert, Direction):
-                raise TypeError(f"`Adaptive(experts=...)` must have init, direction and learn; got {expert!r}.")
+                raise TypeError(f"`Adaptive(experts=...)` must be directions of `o2nc.directions` or like them; got {expert!r}.")
         object.__setattr__(self, "experts", experts)
         object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))
 
@@ -88,5 +91,43 @@ class Adaptive:
         return self._learner  # type: ignore[attr-defined]
 
     def _operators(self, state: AdaptiveState, m: Vector) -> tuple[Toward, ...]:
-        directions = (e.direction(s, m) for e, s in zip(self.experts, state.experts, strict=True))
-        return tuple(trusted(Toward, m=m, d=shortened(d, m)) for d in directions)
+        directions = (legal(e, e.direction(s, m), m) for e, s in zip(self.experts, state.experts, strict=True))
+        return tuple(trusted(Toward, m=m, d=d) for d in directions)
+
+
+def legal(expert: Direction, d: Vector, m: Vector) -> Vector:
+    """The direction d of an expert, no longer than m; that of a scale-free one as long as m, block by block."""
+    if not expert.scale_free:
+        return shortened(d, m)
+    if isinstance(m, Blocks):
+        ones = zip(*([Blocks((a,)) for a in v.arrays] for v in (d, m)), strict=True)
+        return shortened(Blocks(tuple(with_length(*pair).arrays[0] for pair in ones)), m)
+    shapes = expert.shapes if isinstance(expert, OnMatrices) else None
+    stops = list(accumulate(map(math.prod, shapes or [m.shape[-1:]])))
+    pieces = [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+    return shortened(_xp.namespace(m).concat([with_length(d[..., p], m[..., p]) for p in pieces], axis=-1), m)
+
+
+def with_length(d: Vector, m: Vector) -> Vector:
+    """d scaled to the length of m; 0 if d = 0.
+
+    >>> import numpy as np
+    >>> with_length(np.asarray([3.0, 4.0]), np.asarray([0.0, 10.0]))
+    array([6., 8.])
+    """
+    square = inner(d, d)
+    xp = _xp.namespace(square)
+    return d * xp.sqrt(inner(m, m) / xp.where(square > 0, square, xp.ones_like(square)))
+
+
+def shortened(d: Vector, m: Vector) -> Vector:
+    """d scaled down to the length of m where it is longer: the cap of certified use.
+
+    >>> import numpy as np
+    >>> shortened(np.asarray([3.0, 4.0]), np.asarray([0.0, 1.0]))
+    array([0.6, 0.8])
+    """
+    square, limit = inner(d, d), inner(m, m)
+    xp = _xp.namespace(square)
+    safe = xp.where(square > 0, square, xp.ones_like(square))
+    return d * xp.where(square > limit, xp.sqrt(limit / safe), xp.ones_like(square))

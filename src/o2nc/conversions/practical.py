@@ -1,0 +1,324 @@
+r"""The practical rule: hedging between the directions of other optimizers, for training.
+
+A round judges the last step by the new gradient, lets the learner learn from it, tracks the gradient, and moves. The
+front ends run this rule on trees and tensors; ``tests/reference_practical.py`` has it in plain loops.
+
+The learner and `charge` see K numbers. What there is once a block (counters, lengths) has shape (n,) for n `Blocks`,
+and (..., 1) for an array.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from .. import _xp
+from .._xp import Array
+from ..checks import brief, check_number, check_share
+from ..directions import Adam, Direction, OnMatrices, find
+from ..states import ByBlock, is_named_tuple, leaves, rebuild
+from ..vectors import (
+    Blocks,
+    Vector,
+    apply,
+    check_like,
+    check_vector,
+    dimension,
+    leaf,
+    spread,
+    zero_scalar,
+    zeros_like,
+)
+from .short_memory_until_merged import ShortMemoryHedge
+
+COST = 0.4  # of a promise that is not kept, on top of what is missing
+PER_BLOCK = (Blocks, ByBlock)
+
+
+class PracticalState(NamedTuple):
+    """What the rule remembers between two steps."""
+
+    t: Array  # the steps so far, (1,)
+    m: Vector  # the tracker, the average gradient
+    c1: Array  # its weight 1 - b1^t, with t counted from the first gradient of the block that is not 0
+    q: Array  # the average mean square of the gradient of a block
+    c2: Array  # its weight 1 - b2^t
+    f: Array  # the factor of the tracker in u
+    played: Array  # the learning rate of the last step; 0 where there was none
+    experts: tuple[Any, ...]  # the states of the directions
+    d: tuple[Vector, ...]  # the last directions of those that need a whole block; others are computed again
+    learner: Any  # the state of the learner
+    regret: Array  # what the mixture was charged minus what each expert was, (..., K)
+
+
+class Judgement(NamedTuple):
+    """What a gradient says of the last step."""
+
+    kept: Array  # what is left of what each expert had promised, (..., K)
+    promised: Array  # what that was, (..., K)
+    square: Array  # the mean square of the gradient of a block
+    f: Array  # the factor at which the tracker would have promised what Adam's direction did; 0 if there is none
+
+
+def charge(kept: Array, promised: Array) -> Array:
+    r"""What experts are charged: $\ell_k=-\bigl(g_k-\tfrac25(p_k-g_k)\bigr)/\max_jp_j$, with $|g_k|\le|p_k|$.
+
+    To first order expert k had promised the decrease $p_k$, and the next gradient finds that $g_k$ of it was kept. What
+    was kept counts, and what was not costs two fifths of itself on top. If nobody promised anything, losses are 0.
+
+    Args:
+        kept: g, of shape (..., K).
+        promised: p, of shape (..., K).
+
+    Reference: not in the paper; `tests/reference_practical.py`.
+
+    >>> import numpy as np
+    >>> charge(np.asarray([4.0, 1.0, -9.0]), np.asarray([2.0, 4.0, 1.0])).round(3)
+    array([-0.5 ,  0.05,  0.45])
+    """
+    xp, bound = _xp.namespace(kept), _xp.namespace(kept).abs(promised)
+    kept = xp.minimum(xp.maximum(kept, -bound), bound)
+    return -(kept - COST * (promised - kept)) * _xp.inverse(_xp.largest(promised))
+
+
+def counted(c: Array, b: Any, begun: Array) -> Array:
+    """The weight 1 - b^t of an average after one more round, if the rounds of its block have begun."""
+    xp = _xp.namespace(c)
+    return xp.where(begun, b * c + (1 - b), xp.zeros_like(c))
+
+
+def length(f: Array, q: Array, c2: Array) -> Array:
+    """The factor of the tracker in u: what the judgement found, else one over the root mean square of the past."""
+    xp = _xp.namespace(f)
+    return xp.where(f > 0, f, xp.sqrt(c2 * _xp.inverse(q)))
+
+
+@dataclass(frozen=True, eq=False)
+class PracticalConversion:
+    r"""Weighs the directions of other optimizers by how well they keep what they promise.
+
+    $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad m\leftarrow b_1m+(1-b_1)s.$$
+
+    The gradient at the end of a step judges the step: expert k had promised a decrease of
+    $p_k=lr\langle\hat m,d_k\rangle$, of which the new gradient finds $g_k=lr\langle s,d_k\rangle$, and is charged as
+    `charge` says. The learner makes the weights of these losses. Scale-free directions see the tracker $\hat m$ without
+    the weight of its zero start, and are played as they are. The others see $u=f\hat m$, with the factor f of the block
+    at which it would have promised what `Adam` did in the last step, $f=\langle\hat m,d\rangle/\langle\hat m,\hat m
+    \rangle$; in the first step, and where no expert is `Adam`, $f=1/\sqrt{\hat q}$ with the average $\hat q$ of $s^2$
+    over the block and its past. Gradients of a block before the first that is not 0 count for nothing.
+
+    Args:
+        experts: names of `o2nc.directions.registry`, directions, or functions of u.
+        lr: the learning rate, that of AdamW: a number, one a block, or a schedule of the steps so far.
+        b1: the discount of the tracker.
+        b2: the discount of squared gradients, also that of directions given by name.
+        eps: of directions given by name.
+        weight_decay: $\lambda$, decoupled.
+        learner: over K losses.
+        matrices: for each block, whether directions of matrices may take it as one; by default all may.
+
+    Reference: not in the paper, and without a certificate; `tests/reference_practical.py` has it in plain loops.
+
+    >>> import numpy as np
+    >>> conversion, x = PracticalConversion(["momentum", "adam"], lr=0.1), np.asarray([2.0, -1.0])
+    >>> state = conversion.init(x)
+    >>> for _ in range(50):
+    ...     dx, state = conversion.update(2 * x, state, x)
+    ...     x = x + dx
+    >>> bool(np.max(np.abs(x)) < 0.3), conversion.weights(state).shape
+    (True, (2,))
+    """
+
+    experts: Sequence[str | Direction | Callable] = ("momentum", "adam", "polar")
+    lr: Any = 1e-3
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    learner: Any = field(default_factory=lambda: ShortMemoryHedge(rho=0.99, c=10.0))
+    matrices: Sequence[bool] | None = None
+
+    def __post_init__(self) -> None:
+        for name, check in {
+            "b1": check_share,
+            "b2": check_share,
+            "eps": check_number,
+            "weight_decay": check_number,
+        }.items():
+            if not _xp.is_array(getattr(self, name)):
+                check(f"PracticalConversion({name}=...)", getattr(self, name))
+        if isinstance(self.lr, (str, int, float)):
+            check_number("PracticalConversion(lr=...)", self.lr)
+        if isinstance(self.experts, str) or not isinstance(self.experts, Sequence) or not self.experts:
+            raise ValueError(f"`experts` must be a sequence of at least one expert; got {brief(self.experts)}.")
+        experts = [find(f"experts[{k}]", expert, b2=self.b2, eps=self.eps) for k, expert in enumerate(self.experts)]
+        if self.matrices is not None:
+            experts = [replace(e, matrices=self.matrices) if isinstance(e, OnMatrices) else e for e in experts]
+        object.__setattr__(self, "experts", tuple(experts))
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The point, if weights decay."""
+        decays = _xp.is_array(self.weight_decay) or self.weight_decay > 0
+        return frozenset({"x"} if decays else ())
+
+    def init(self, x: Vector, *, tau: Any = None) -> PracticalState:
+        """No gradient so far."""
+        check_vector("x", x)
+        zero = _xp.zeros((len(x.arrays),), leaf(x)) if isinstance(x, Blocks) else zero_scalar(x)
+        losses = _xp.zeros((*zero_scalar(x).shape[:-1], len(self.experts)), leaf(x))
+        return PracticalState(
+            t=_xp.first_round(leaf(x)) - 1,
+            m=zeros_like(x),
+            c1=zero,
+            q=zero,
+            c2=zero,
+            f=zero,
+            played=zero,
+            experts=tuple(expert.init(x) for expert in self._directions),
+            d=tuple(zeros_like(x) for expert in self._directions if expert.whole),
+            learner=self.learner.init(losses),
+            regret=losses,
+        )
+
+    def update(
+        self, s: Vector, state: PracticalState, x: Vector | None = None, *, r: Any = None, value: Any = None
+    ) -> tuple[Vector, PracticalState]:
+        """Judge the last step by the gradient s, learn, track, and move."""
+        check_like("s", s, state.m)
+        if x is None and self.needs:
+            raise ValueError("`update` of PracticalConversion needs the point `x` for the weight decay.")
+        judgement, w = self.judge(s, state), self.weights(state)
+        losses = charge(judgement.kept, judgement.promised)
+        learned = self.learner.learn(state.learner, losses)
+        regret = state.regret + _xp.inner(w, losses) - losses
+        w = self.learner.weights(learned)
+        s = apply(lambda a: _xp.after(a, w), s)
+        lr = _xp.like(self.lr(state.t[0]) if callable(self.lr) else self.lr, leaf(s))
+        tracked = self.track(s, lr, judgement, state)._replace(learner=learned, regret=regret)
+        dx, after = self.move(w, tracked)
+        return (dx - _times(x, self.weight_decay * lr + 0 * after.played) if self.needs else dx), after
+
+    def weights(self, state: PracticalState) -> Array:
+        """w, of shape (..., K)."""
+        return self.learner.weights(state.learner)
+
+    def sums(self, state: PracticalState) -> dict[str, Array]:
+        """The regret against each expert, (..., K)."""
+        return {"regrets": state.regret}
+
+    def judge(self, s: Vector, state: PracticalState) -> Judgement:
+        """What the gradient s says of the step that led to it."""
+        adam, n = self._adam(s), len(_arrays(s))
+        kept = promised = _xp.namespace(state.regret).zeros_like(state.regret)
+        square, f = [], []
+        for i in range(n):
+            ss, mm, *products = self._products(i, s, state)
+            concat = _xp.namespace(ss).concat
+            c1, played = (_number(c, i, s) for c in (state.c1, state.played))
+            kept = kept + concat(products[::2], axis=-1) * played
+            promised = promised + concat(products[1::2], axis=-1) * (played * _xp.inverse(c1))
+            size = dimension(Blocks((s.arrays[i],)) if isinstance(s, Blocks) else s)
+            square.append(ss / max(size, 1))
+            f.append(0 * mm if adam[i] is None else c1 * products[2 * adam[i] + 1] * _xp.inverse(mm))
+        return Judgement(kept, promised, concat(square, axis=-1), concat(f, axis=-1))
+
+    def track(self, s: Vector, lr: Array, judgement: Judgement, state: PracticalState) -> PracticalState:
+        """Average the gradient in, and show it to the directions."""
+        b1, b2 = self.b1, self.b2
+        begun = (state.c1 > 0) | (judgement.square > 0)
+        q, c2 = b2 * state.q + (1 - b2) * judgement.square, counted(state.c2, b2, begun)
+        pairs, alone = zip(self._directions, state.experts, strict=True), not isinstance(s, Blocks)
+        return state._replace(
+            t=state.t + 1,
+            m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
+            c1=counted(state.c1, b1, begun),
+            q=q,
+            c2=c2,
+            f=length(judgement.f, q, c2),
+            played=lr * _xp.indicator(begun, lr),
+            experts=tuple(_chosen(begun, expert.learn(before, s), before, alone) for expert, before in pairs),
+        )
+
+    def move(self, w: Array, state: PracticalState) -> tuple[Vector, PracticalState]:
+        """The displacement along the mixture of the directions, and the state with those to keep."""
+        found = self._found(self._directions, state.experts, state.m, state.c1, state.f)
+        step = found[0] * w[..., :1]
+        for k, d in enumerate(found[1:], start=1):
+            step = step + d * w[..., k : k + 1]
+        kept = tuple(d for d, expert in zip(found, self._directions, strict=True) if expert.whole)
+        return _times(step, -state.played), state._replace(d=kept)
+
+    @property
+    def _directions(self) -> tuple[Direction, ...]:
+        return self.experts  # type: ignore[return-value]
+
+    def _found(self, experts: Sequence[Direction], states: Sequence[Any], m: Vector, c1: Array, f: Array) -> list:
+        """The directions for the tracker m: scale-free ones see m^, the others u."""
+        hat, u = _times(m, _xp.inverse(c1)), _times(m, _xp.inverse(c1) * f)
+        return [e.direction(state, hat if e.scale_free else u) for e, state in zip(experts, states, strict=True)]
+
+    def _products(self, i: int, s: Vector, state: PracticalState) -> list[Array]:
+        """<s, s> and <m, m> of block i, and for the last direction d of each expert <s, d> and <m, d>."""
+        last, own = iter(state.d), self._directions
+        kept = {k: _arrays(next(last))[i] for k, expert in enumerate(own) if expert.whole}
+        again = [expert for expert in own if not expert.whole]
+        states = tuple(_block(state.experts[k], i) for k, expert in enumerate(own) if not expert.whole)
+        numbers = [_number(c, i, s) for c in (state.c1, state.f)]
+        inside = [v for _, v in leaves(states, whole=PER_BLOCK)]
+        pieces = [v for v in inside if isinstance(v, Blocks)]
+        wrap: Callable = (lambda a: Blocks((a,))) if isinstance(s, Blocks) else (lambda a: a)
+
+        def terms(a: Array, m: Array, *more: Array) -> list[Array]:
+            ds, new = dict(zip(kept, more[len(pieces) :], strict=True)), iter(more)
+            filled = rebuild(states, iter([wrap(next(new)) if isinstance(v, Blocks) else v for v in inside]), PER_BLOCK)
+            found = iter(self._found(again, filled, wrap(m), *numbers))
+            played = [ds[k] if k in ds else _arrays(next(found))[0] for k in range(len(own))]
+            return [a * a, m * m, *(b * d for d in played for b in (a, m))]
+
+        arrays = [_arrays(s)[i], _arrays(state.m)[i], *(_arrays(v)[0] for v in pieces), *kept.values()]
+        return _xp.sums(terms, *arrays, last=not isinstance(s, Blocks))
+
+    def _adam(self, s: Vector) -> list[int | None]:
+        """For each block, which expert plays the direction of `Adam`, if any does."""
+        n = len(_arrays(s))
+        on = [e.on(s) if isinstance(e, OnMatrices) and isinstance(s, Blocks) else (e,) * n for e in self._directions]
+        return [next((k for k, blocks in enumerate(on) if isinstance(blocks[i], Adam)), None) for i in range(n)]
+
+
+def _arrays(v: Vector) -> tuple[Array, ...]:
+    return v.arrays if isinstance(v, Blocks) else (v,)
+
+
+def _number(c: Array, i: int, v: Vector) -> Array:
+    """The number of block i of v."""
+    return c[i : i + 1] if isinstance(v, Blocks) else c
+
+
+def _times(v: Vector, c: Array) -> Vector:
+    """Each block of v times its number."""
+    if not isinstance(v, Blocks):
+        return v * c
+    return Blocks(tuple(a * spread(c[i : i + 1], a) for i, a in enumerate(v.arrays)))
+
+
+def _block(state: Any, i: int) -> Any:
+    """What a state has to say of block i."""
+    parts = (type(v)((v[0][i],)) if isinstance(v, PER_BLOCK) else v for _, v in leaves(state, whole=PER_BLOCK))
+    return rebuild(state, parts, PER_BLOCK)
+
+
+def _chosen(begun: Array, new: Any, old: Any, known: bool) -> Any:
+    """The new state of a direction where the rounds have begun, the old one elsewhere; ``known``: of these arrays."""
+    if new is old:
+        return new
+    if isinstance(new, PER_BLOCK):
+        parts = zip(new[0], old[0], strict=True)
+        return type(new)(tuple(_chosen(begun[i : i + 1], *pair, True) for i, pair in enumerate(parts)))
+    if isinstance(new, tuple):
+        found = [_chosen(begun, a, b, known) for a, b in zip(new, old, strict=True)]
+        return type(new)(*found) if is_named_tuple(new) else tuple(found)
+    if not known:
+        return new
+    one, xp = begun.shape == (1,), _xp.namespace(new)
+    there = spread(begun, new) if one else xp.reshape(begun, (*begun.shape, *(1,) * (new.ndim - begun.ndim)))
+    return xp.where(there, new, old)
