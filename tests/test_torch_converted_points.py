@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from o2nc import Nonsmooth
-from o2nc.conversions import ExponentiatedConversion, RegularizedOMD, ShiftingConversion
+from o2nc.rivals import ExponentiatedConversion, RegularizedOMD, ShiftingConversion
 from o2nc.torch import Converted
 from sentences import check
 from training import assert_same, build, parameters, snapshot, train

@@ -8,7 +8,6 @@ import torch
 from torch.optim import lr_scheduler
 
 from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
-from o2nc.conversions import Adam, HeavyBall
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import (
     FTRL,
@@ -28,6 +27,7 @@ from o2nc.oracles import (
     ShortMemoryHedge,
     Squint,
 )
+from o2nc.rivals import SGD, Adam, HeavyBall
 from o2nc.sets import Box, Hull, Varying
 
 SHAPES = [(), (3,), (2, 3), (2, 1, 3, 2)]  # a scalar, a bias, a matrix, a convolution
@@ -82,7 +82,7 @@ ORACLES = {
     "adagrad hull": lambda make: AdaGrad(hull(make)),
     "compared": lambda make: Compared(OGD(Box()), [Identity(), mask(make)]),
     "adaptive": lambda make: Adaptive(
-        [directions.Momentum(), directions.RMS(), directions.Sign(), directions.Polar()], learner=Hedge
+        [directions.Momentum(), directions.Adam(), directions.Sign(), directions.Polar()], learner=Hedge
     ),
     "coin betting": lambda make: CoinBetting(Box(0.0, 1.0)),
     "product": lambda make: Product(

@@ -124,7 +124,6 @@ class Layout(NamedTuple):
     places: tuple[Tensor, ...]  # row and column of the sums that are found, bucket by bucket
     choice: Tensor  # for each row and expert of its group, which of the kernels of its buckets
     factor: Tensor  # ... and which of the `FACTORS`
-    adam: Tensor  # for each row, which of the experts of its group is Adam's direction; -1 if none is
 
 
 def layout(
@@ -152,10 +151,9 @@ def layout(
         for row in bucket.entries.rows
     ]
     n, K = len(tensors), max(map(len, kernels))
-    choice, factor, adam = torch.zeros(n, K, dtype=torch.long), torch.zeros(n, K, dtype=torch.long), torch.full((n,), -1)
+    choice, factor = (torch.zeros(n, K, dtype=torch.long) for _ in range(2))
     for (_, experts, _), mine in sets.items():
         distinct = list(dict.fromkeys(experts))
         choice[mine, : len(experts)] = torch.tensor([distinct.index(kernel) for kernel in experts])
         factor[mine, : len(experts)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in experts])
-        adam[mine] = next((k for k, kernel in enumerate(experts) if kernel.factor == "adam"), -1)
-    return Layout(found, torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(-1), choice, factor, adam)
+    return Layout(found, torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(-1), choice, factor)

@@ -11,6 +11,7 @@ import torch
 from ..certificates import Certificate
 from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion
+from ..conversions.tracked import objection
 from ..vectors import Blocks, inner
 from .checkpoint import (
     VERSION,
@@ -332,8 +333,14 @@ class Converted(torch.optim.Optimizer):
             return theorem
         if why := self._run["void"] or violated(self.param_groups, self.fresh_samples, T, max(t, 1)):
             return why
-        measured = self.conversion.certificate(self._state()) if t else None
-        return measured if isinstance(measured, str) or t == T else self._a_priori()
+        if t and T in (t, None):
+            return self.conversion.certificate(self._state())
+        sums = self._sums()
+        return (objection(sums) if "longer" in sums else "") or self._a_priori()
+
+    def _sums(self) -> dict[str, list[float]]:
+        found = self.conversion.sums(self._state()) if self.t else {}
+        return {name: value.flatten().tolist() for name, value in found.items()}
 
     @property
     def reason(self) -> str:
@@ -349,11 +356,10 @@ class Converted(torch.optim.Optimizer):
 
     def report(self) -> Report:
         """Rounds, regret and clipped share, if it has them, which point is held, and the certificate or the reason."""
-        certificate, t = self.certificate(), self.t
-        sums = self.conversion.sums(self._state()) if t else {}
+        certificate, t, sums = self.certificate(), self.t, self._sums()
         return Report(
             t=float(t),
-            **{name: float(sums[name]) / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
+            **{name: sums[name][0] / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
             held=self.held,
             certificate="none" if certificate is None else f"{certificate.name} ({certificate.label})",
             bound=math.inf if certificate is None else certificate.bound,

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ..conversions.practical import charge
-from ..directions import Adam, Direction, Mask, Momentum
-from ..directions.matrices import OnMatrices
-from ..learners import ShortMemoryHedge
+from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
+from ..conversions.short_memory_until_merged import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
 from .buckets import Layout, layout
@@ -121,6 +120,11 @@ class Table:
             tuple(kernel_of(name, direction, experts[g].own) for name, direction in mine.items())
             for g, mine in zip(self.group_of, self.experts, strict=True)
         ]
+        adam = (
+            next((k for k, direction in enumerate(mine.values()) if isinstance(direction, Adam)), -1)
+            for mine in self.experts
+        )
+        self.adam = torch.tensor(list(adam))  # which expert has Adam's direction; -1 if none has
         n = len(self.params)
         self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(experts)

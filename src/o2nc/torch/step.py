@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..conversions.practical import length
 from ..directions import Polar
 from ..states import leaves
 from ..vectors import Blocks
@@ -85,8 +86,8 @@ class Step:
         hat = torch.tensor(factors["hat"], dtype=torch.float64)
         there = sums[:, -1] > 0
         kept, promised = (sums[:, 2 + i : -1 : 2].gather(1, layout.choice) * scale for i in range(2))
-        adam = promised.gather(1, layout.adam.clamp(min=0)[:, None])[:, 0]
-        f = torch.where((layout.adam >= 0) & (table.t > 0), adam / (hat * sums[:, 1]), math.nan)
+        adam = promised.gather(1, table.adam.clamp(min=0)[:, None])[:, 0]
+        f = torch.where((table.adam >= 0) & (table.t > 0), adam / (hat * sums[:, 1]), 0)
         played = (table.played * there)[:, None]
         return Judgement(
             there=there,
@@ -103,13 +104,13 @@ class Step:
 
     def count(self, judgement: Judgement) -> None:
         """Average the mean of s^2 in. Gradients before the first that is not 0 do not count."""
-        table, rows, squares, f = self.table, self.rows, judgement.squares, judgement.f
+        table, rows, squares = self.table, self.rows, judgement.squares
         b2, lr = (self._per_row(read)[rows] for read in (lambda group: group["betas"][1], lambda group: group["lr"]))
         counts = (table.t[rows] > 0) | (squares[rows] > 0)
         table.t[rows] += counts
         table.q[rows] = b2 * table.q[rows] + (1 - b2) * squares[rows]
-        scale = ((1 - b2 ** table.t[rows]) / table.q[rows]).sqrt()
-        table.f[rows] = torch.where(f[rows].isfinite(), f[rows], torch.where(table.q[rows] > 0, scale, 0))
+        f = torch.where(judgement.f.isfinite(), judgement.f, 0)[rows]
+        table.f[rows] = length(f, table.q[rows], 1 - b2 ** table.t[rows])
         table.played.zero_()
         table.played[rows] = lr * counts
 
