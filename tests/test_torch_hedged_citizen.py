@@ -11,7 +11,8 @@ import torch.distributed.checkpoint
 from torch.distributed.checkpoint import state_dict as distributed
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from o2nc.torch import Function, Hedged, Mask, Polar, groups
+from o2nc.directions import Function, Mask, Polar
+from o2nc.torch import Hedged, groups
 from sentences import check
 from training import (
     SCHEDULERS,
@@ -466,7 +467,7 @@ def test_steps_that_a_scaler_skips_leave_all_untouched():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_parameters_that_are_not_contiguous(dtype, size, monkeypatch):
     """Their state is; also where tensors are cut, into buckets of 4 entries."""
-    monkeypatch.setattr("o2nc.torch.sweep.SIZE", size)
+    monkeypatch.setattr("o2nc.torch.step.SIZE", size)
     plain = parameters(dtype)
     strided = [torch.nn.Parameter(p.detach().clone()) for p in plain]
     strided[2] = torch.nn.Parameter(plain[2].detach().t().contiguous().t())

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..directions import Adam, Mask, find
+from ..directions import Mask, find
 from .checkpoint import VERSION, Entry, check_same, check_version, entries, load
 from .groups import check_flags, check_options, check_shared, listed, listed_group, tensors, width
 from .report import Report, practical
@@ -213,7 +213,8 @@ def chosen(group: dict[str, Any]) -> Experts:
     given, options = group["experts"], {"b2": group["betas"][1], "eps": group["eps"]}
     if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
         raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
-    found = Experts(tuple(find(f"experts[{k}]", each, **options) for k, each in enumerate(given)), Adam(**options))
+    directions = tuple(find(f"experts[{k}]", each, **options) for k, each in enumerate(given))
+    found = Experts(directions, frozenset(each for each in given if isinstance(each, str)))
     if len(set(found.names)) < len(found.names):
         raise ValueError(f"`experts` must have different names; got {list(found.names)}.")
     for mask in (each for each in found.directions if type(each) is Mask):

@@ -81,19 +81,18 @@ def stored(view: View, key: str) -> Tensor:
 MOMENTUM, ADAM, SIGN = Kernel(momentum, "u"), Kernel(adam, "adam", "root"), Kernel(sign, "one")
 
 
-def kernel_of(name: str, direction: Direction, own: Adam) -> Kernel:
-    """The kernel of the expert ``name`` on tensors for which it is ``direction``; ``own`` is the group's Adam.
+def kernel_of(name: str, direction: Direction, is_named: bool) -> Kernel:
+    """The kernel of the expert ``name`` on tensors for which it is ``direction``.
 
-    >>> kernel_of("adam", Adam(b2=0.9), own=Adam(b2=0.9)) is ADAM
-    True
-    >>> kernel_of("adam", Adam(b2=0.8), own=Adam(b2=0.9)).key
-    'd.adam'
+    The kernel of Adam has the betas and eps of the group: it serves if the expert was given by name.
+
+    >>> kernel_of("adam", Adam(), True) is ADAM, kernel_of("adam", Adam(), False).key
+    (True, 'd.adam')
     """
-    if direction == own:
-        return ADAM
     if type(direction) is Mask:
         return Kernel(mask, "u", f"mask.{name}")
-    return {Momentum: MOMENTUM, Sign: SIGN}.get(type(direction), Kernel(stored, "one", f"d.{name}"))
+    fused = {Momentum: MOMENTUM, Sign: SIGN, **({Adam: ADAM} if is_named else {})}
+    return fused.get(type(direction), Kernel(stored, "one", f"d.{name}"))
 
 
 def sums(a: Tensor, b: Tensor, owner: Tensor | None, rows: int) -> Tensor:

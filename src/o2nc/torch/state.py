@@ -27,7 +27,7 @@ class Experts(NamedTuple):
     """The experts of a group."""
 
     directions: tuple[Direction, ...]
-    own: Adam  # with the betas and eps of the group when it was made: its kernel follows those of the group
+    named: frozenset[str]  # those that were given by name: their Adam has the betas and eps of the group
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class Table:
             for p in group["params"]
         ]
         self.kernels: list[tuple[Kernel, ...]] = [
-            tuple(kernel_of(name, direction, experts[g].own) for name, direction in mine.items())
+            tuple(kernel_of(name, direction, name in experts[g].named) for name, direction in mine.items())
             for g, mine in zip(self.group_of, self.experts, strict=True)
         ]
         adam = (
@@ -253,7 +253,7 @@ def taken(direction: Direction, p: Tensor, group: dict[str, Any]) -> Direction:
     if not isinstance(direction, OnMatrices):
         return direction
     is_matrix = p.ndim >= 2 and p.numel() > 0 and group["matrices"]
-    return replace(direction, fallback=Momentum()) if is_matrix else direction.fallback
+    return replace(direction, fallback=Momentum(), matrices=None) if is_matrix else direction.fallback
 
 
 def masked(direction: Any, p: Tensor, like: Tensor) -> Tensor:

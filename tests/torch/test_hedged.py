@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from o2nc.torch import Adam, Function, Hedged, Mask, Momentum, Polar, Sign
+from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Sign
+from o2nc.torch import Hedged
 from reference_practical import Practical
 from sentences import check
 from training import assert_same, draws, parameters, snapshot, tensors, train
@@ -140,7 +141,7 @@ def test_zero_gradients_before_the_first_count_for_nothing():
 @pytest.mark.parametrize("experts", [("momentum", "adam"), ALL])
 def test_large_tensors_are_cut_small_ones_packed_and_empty_ones_left(experts, foreach, monkeypatch):
     """Buckets of 8 entries."""
-    for module in ("sweep", "buckets"):
+    for module in ("step", "buckets"):
         monkeypatch.setattr(f"o2nc.torch.{module}.SIZE", 8)
     rng = np.random.default_rng(0)
     x = [rng.normal(size=shape) for shape in [(5,), (6, 5), (), (2, 2), (1, 40), (1,), (9,)]]

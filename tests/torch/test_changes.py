@@ -5,7 +5,8 @@ import copy
 import pytest
 import torch
 
-from o2nc.torch import Hedged, Mask, log
+from o2nc.directions import Mask
+from o2nc.torch import Hedged, log
 
 LARGE = (400, 400)  # cut into pieces, of which views are kept
 
