@@ -198,7 +198,7 @@ def minimize(
         x=drawn,
         last=x,
         regret=chosen.sums(state).get("regret"),
-        **{name: None if isinstance(answer, str) else answer for name, answer in answers.items()},  # type: ignore[arg-type]
+        **{name: None if isinstance(answer, str) else answer for name, answer in answers.items()},
         reasons=reasons,
         trajectory=apply(lambda *points: _xp.namespace(*points).stack(points), *trajectory) if record else None,
         state=state,
@@ -253,6 +253,7 @@ def check_gradient(gradient: Any, name: str = "gradient") -> None:
 
 
 def check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
+    """Raise unless ``s`` is a finite vector like ``x``."""
     arrays = list(zip(*(v.arrays if isinstance(v, Blocks) else (v,) for v in (s, x)), strict=False))
     if isinstance(s, Blocks) != isinstance(x, Blocks):
         raise TypeError(f"`gradient` must return a vector like `x`; got {type(s).__name__} in round {t}.")

@@ -18,8 +18,13 @@ _KNOWN: dict[type, Any] = {}  # the look-up of the compat layer costs as much as
 def namespace(*arrays: Array) -> Any:
     """The array API namespace that all ``arrays`` share."""
     kind = type(arrays[0])
-    if kind in _KNOWN and (len(arrays) == 1 or all(type(a) is kind for a in arrays)):
-        return _KNOWN[kind]
+    known = _KNOWN.get(kind)
+    if known is not None:
+        for a in arrays:
+            if type(a) is not kind:
+                break
+        else:
+            return known
     try:
         xp = array_api_compat.array_namespace(*arrays)
         if is_array(arrays[0]):  # and not a Python number, which goes with every library
@@ -96,6 +101,8 @@ def after(v: Array, number: Array) -> Array:
 
 def at_least(v: Array, low: float) -> Array:
     """max(v, low), entry by entry."""
+    if array_api_compat.is_numpy_array(v):
+        return namespace(v).maximum(v, low)  # a Python number keeps the dtype, and costs less than an array
     return namespace(v).maximum(v, like(low, v))
 
 
@@ -136,6 +143,8 @@ def log_sum_exp(v: Array) -> Array:
 
 def like(values: Any, v: Array) -> Array:
     """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
+    if type(values) is type(v) and values.dtype == v.dtype and not in_parts(v):
+        return values
     xp = namespace(v)
     if type(values) is type(v) or is_array(values):
         namespace(values, v)

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 from .checks import brief, check_horizon, check_number
@@ -80,7 +81,7 @@ class Smooth:
         seen = self.probes
         return f"practical: the constants were estimated from {seen.samples} samples at {len(seen.distances)} points"
 
-    @property
+    @cached_property
     def values(self) -> SmoothValues:
         """``(G, G0, a, eta)``."""
         G = math.sqrt(self.M * self.beta)
@@ -214,7 +215,7 @@ class Nonsmooth:
         """1 - a."""
         return 1 - self.a
 
-    @property
+    @cached_property
     def values(self) -> NonsmoothValues:
         """``(L, a, b, eta, rho)``."""
         return NonsmoothValues(self.L, float(self.a), self.b, float(self.eta), float(self.rho))

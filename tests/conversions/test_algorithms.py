@@ -8,9 +8,27 @@ import pytest
 
 import reference
 from conftest import numpy_of
-from o2nc import SGD, Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
-from o2nc.operators import Dense, Diagonal, Identity, Projector
+from o2nc import Blocks, NonsmoothConversion, Smooth, SmoothConversion
+from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import Constant, Hedge
+from o2nc.rivals import SGD
+from runs import (
+    NOISE,
+    NONSMOOTH,
+    PRIORS,
+    RATES,
+    ROUNDS,
+    RUNS,
+    SMOOTH,
+    TAU,
+    X1,
+    R,
+    experts,
+    gradient,
+    reference_hedge,
+    rounds,
+    updating,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -20,59 +38,6 @@ def _optimised_compilation():
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", before)
-
-
-D, ROUNDS, RUNS = 4, 15, 3
-RNG = np.random.default_rng(0)
-X1 = RNG.normal(size=(RUNS, D))
-NOISE = RNG.normal(size=(ROUNDS, RUNS, D))
-R = RNG.random(size=(ROUNDS + 2, RUNS, 1))
-TAU = np.asarray([[7], [15], [1]])
-SWAP = np.eye(D)[::-1].copy()
-BASIS = np.linalg.qr(RNG.normal(size=(D, 2)))[0]
-MATRICES = [np.eye(D), np.diag([1.0, 0.0, 1.0, 0.0]), SWAP, BASIS @ BASIS.T]
-SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=ROUNDS)
-NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=ROUNDS)
-
-RATES = {
-    "constant": (0.7, lambda prior: lambda t, E: 0.7),
-    "sequence": ([1 / (k + 1) for k in range(ROUNDS + 1)], lambda prior: lambda t, E: 1 / t),
-    "self-tuned": (None, reference.self_tuned),
-}
-PRIORS = {"uniform": None, "skewed": (0.1, 0.2, 0.3, 0.4)}
-
-
-def experts(xp, dtype="float64"):
-    make = lambda A: xp.array(A, dtype)
-    mask = Projector.from_mask(xp.array([1, 0, 1, 0], "bool"))
-    return [Identity(), mask, Dense(make(SWAP)), Projector(make(BASIS))]
-
-
-def gradient(x):
-    """The gradient of sum 1 - cos x_i, times 3 to make the projection of the tracker act."""
-    return 3 * np.sin(x)
-
-
-def reference_hedge(rate, prior):
-    prior = prior or [1 / len(MATRICES)] * len(MATRICES)
-    return reference.Hedge([A.tolist() for A in MATRICES], prior, RATES[rate][1](prior))
-
-
-def updating(xp, conversion):
-    """The update of a conversion, compiled once for all its runs."""
-    return xp.transform(lambda s, state, x, r: conversion.update(s, state, x, r=r))
-
-
-def rounds(xp, conversion, x1, noise, state, r=None, dtype="float64", update=None):
-    """The trajectory of a conversion, its states, and samples at its own points."""
-    update = update or updating(xp, conversion)
-    x, points = xp.array(x1, dtype), []
-    for t in range(len(noise)):
-        points.append(numpy_of(x))
-        s = xp.array(gradient(points[-1]) + noise[t], dtype)
-        dx, state = update(s, state, x, xp.array(r[t + 2], dtype) if r is not None else None)
-        x = x + dx
-    return np.stack([*points, numpy_of(x)]), state
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -106,16 +71,16 @@ def test_algorithm_2_with_hedge_is_the_literal_one(xp, rate):
     conversion = NonsmoothConversion(oracle, NONSMOOTH)
     state = conversion.init(xp.array(X1), tau=xp.array(TAU, "int32"))
     batch, state = rounds(xp, conversion, X1, NOISE, state, R)
-    assert float(numpy_of(state.clipped).sum()) > 0
+    assert float(numpy_of(state.run.clipped).sum()) > 0
     for run in range(RUNS):
         _, y, y_bar, output, regret = reference.algorithm_2(
             reference_hedge(rate, None), lambda t, x, run=run: (gradient(np.asarray(x)) + NOISE[t - 1, run]).tolist(),
             X1[run], NONSMOOTH.L, NONSMOOTH.a, NONSMOOTH.eta, NONSMOOTH.rho, ROUNDS, R[:, run, 0], int(TAU[run, 0]),
         )  # fmt: skip
         np.testing.assert_allclose(batch[:-1, run], list(y.values()), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.y_bar)[run], y_bar[ROUNDS], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.output)[run], output, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.regret)[run, 0], regret, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.average.mean)[run], y_bar[ROUNDS], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.average.output)[run], output, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.run.regret)[run, 0], regret, rtol=0, atol=1e-12)
 
 
 def test_algorithm_1_runs_inside_lax_scan():
@@ -146,7 +111,7 @@ def test_vmap_over_runs_is_a_batch():
     state = conversion.init(xp.array(X1), tau=xp.array(TAU, "int32"))
     batch, end = rounds(xp, conversion, X1, NOISE, state, R)
     np.testing.assert_allclose(numpy_of(x), batch[-1], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(numpy_of(states.output), numpy_of(end.output), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(numpy_of(states.average.output), numpy_of(end.average.output), rtol=0, atol=1e-12)
 
 
 def test_sgd(xp):
@@ -178,7 +143,8 @@ def test_blocks_have_the_numbers_of_the_flat_vector(xp, kind):
         dy, two = cut_up.update(cut(s), two, y, r=r)
         x, y = x + dx, y + dy
         np.testing.assert_allclose(flat(y), numpy_of(x), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(numpy_of(two.regret), numpy_of(one.regret), rtol=0, atol=1e-12)
+    one, two = whole.sums(one)["regret"], cut_up.sums(two)["regret"]
+    np.testing.assert_allclose(numpy_of(two), numpy_of(one), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["smooth", "nonsmooth"])

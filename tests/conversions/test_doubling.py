@@ -44,7 +44,7 @@ def test_it_is_algorithm_1_phase_by_phase_with_one_oracle(xp):
         x = x + dx
         points.append(numpy_of(x))
     assert [int(numpy_of(state.t)[0]), int(numpy_of(state.T)[0])] == [1, 24]
-    assert float(numpy_of(state.clipped).sum()) > 0
+    assert float(numpy_of(state.run.clipped).sum()) > 0
     np.testing.assert_array_equal(numpy_of(state.run.m), 0.0)
     for run in range(RUNS):
         oracle = reference.Hedge(LITERAL, [0.5, 0.5], lambda t, E: GAMMA)
@@ -55,7 +55,7 @@ def test_it_is_algorithm_1_phase_by_phase_with_one_oracle(xp):
             start, begin, total = found[-1], begin + T, total + regret
             trajectory += found[:-1]
         np.testing.assert_allclose(np.stack(points)[:, run], [*trajectory, start], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.regret)[run], [total], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.run.regret)[run], [total], rtol=0, atol=1e-12)
 
 
 def test_the_phases_are_filled_one_after_another():
@@ -147,7 +147,7 @@ def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
             noise = c.sigma / math.sqrt(d) * rng.choice([-1.0, 1.0], size=x.shape)
             dx, state = conversion.update(g + noise, state)
             x = x + dx
-            assert total / t <= theorem1_doubling(c, float(np.mean(state.regret)), t).bound
+            assert total / t <= theorem1_doubling(c, float(np.mean(state.run.regret)), t).bound
         assert total / N > 1e-3
 
 

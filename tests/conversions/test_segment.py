@@ -7,7 +7,7 @@ import reference
 from conftest import numpy_of
 from o2nc import SegmentConversion, SmoothConversion
 from o2nc.oracles import Hedge
-from test_algorithms import MATRICES, NOISE, ROUNDS, RUNS, SMOOTH, X1, R, experts, gradient, rounds
+from runs import MATRICES, NOISE, ROUNDS, RUNS, SMOOTH, X1, R, experts, gradient, rounds
 
 
 def literal(run, r, kappa):
@@ -24,11 +24,11 @@ def literal(run, r, kappa):
 def test_the_segment_conversion_is_the_literal_one(xp, r, kappa):
     conversion = SegmentConversion(Hedge(experts(xp), gamma=0.7), SMOOTH, r=r, kappa=kappa)
     y, state = rounds(xp, conversion, X1, NOISE, conversion.init(xp.array(X1)), R if r is None else None)
-    assert float(numpy_of(state.clipped).sum()) > 0
+    assert float(numpy_of(state.run.clipped).sum()) > 0
     for run in range(RUNS):
         _, points, regret = literal(run, r, kappa)
         np.testing.assert_allclose(y[:-1, run], list(points.values()), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.regret)[run, 0], regret, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.run.regret)[run, 0], regret, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kappa", [0.0, 2.0])
@@ -39,7 +39,7 @@ def test_the_start_of_the_segment_is_algorithm_1(xp, kappa):
     y, same = rounds(xp, two, X1, NOISE, two.init(xp.array(X1)))
     np.testing.assert_allclose(x, y, rtol=0, atol=1e-12)
     for name in ("regret", "Q", "N", "W", "clipped"):
-        np.testing.assert_allclose(numpy_of(getattr(state, name)), numpy_of(getattr(same, name)), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(numpy_of(one.sums(state)[name]), numpy_of(two.sums(same)[name]), rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize(

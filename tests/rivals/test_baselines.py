@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from o2nc.conversions import Adam, HeavyBall
+from o2nc.rivals import Adam, HeavyBall
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import reference_rivals as literal
 import sentences
 from conftest import numpy_of
 from o2nc import Nonsmooth, Smooth
-from o2nc.conversions import (
+from o2nc.rivals import (
     BallOGD,
     ClippedFTRL,
     ExponentiatedConversion,
@@ -17,8 +17,8 @@ from o2nc.conversions import (
     RegularizedOMD,
     ShiftingConversion,
 )
-from o2nc.conversions.exponentiated import exponential
-from test_algorithms import NOISE, ROUNDS, RUNS, X1, D, R, gradient, rounds
+from o2nc.rivals.exponentiated import exponential
+from runs import NOISE, ROUNDS, RUNS, X1, D, R, gradient, rounds
 
 EPOCH = 4
 LEARNERS = {  # ours, and the literal one
@@ -46,7 +46,7 @@ def test_the_shifting_conversion_is_the_literal_one(xp):
     for run in range(RUNS):
         w, averages = literal.shifting(theirs, sample_of(run), X1[run], EPOCH, ROUNDS // EPOCH, R[:, run, 0])
         np.testing.assert_allclose(path[: len(w), run], w, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.output)[run], averages[run], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.average.output)[run], averages[run], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["RegularizedOMD", "ClippedFTRL"])
@@ -59,8 +59,8 @@ def test_the_exponentiated_conversion_is_the_literal_one(xp, name):
         s = [-math.log(1 - u) for u in R[:, run, 0]]
         x, averages = literal.exponentiated(theirs(), sample_of(run), X1[run], ours.b, ROUNDS, s)
         np.testing.assert_allclose(path[:-1, run], x, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.x_bar)[run], averages[-1], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(numpy_of(state.output)[run], averages[tau[run, 0] - 1], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.average.mean)[run], averages[-1], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(numpy_of(state.average.output)[run], averages[tau[run, 0] - 1], rtol=0, atol=1e-12)
 
 
 def test_normalised_sgd_is_the_literal_one(xp):
@@ -183,7 +183,7 @@ def test_the_tuned_shifting_conversion_minimises_and_keeps_its_bound(field, x):
     conversion, (M, B, lam, T) = TUNED["shifting"], (CONSTANTS.M, CONSTANTS.B, CONSTANTS.lam, CONSTANTS.T)
     n, K, delta = conversion.epoch, T // conversion.epoch, conversion.learner.D * conversion.epoch
     points, gradients, state = run(conversion, np.tile(np.asarray(x), (32, 1)), field)
-    assert np.mean(size(state.output)) < 0.15 * size(np.asarray(x))
+    assert np.mean(size(state.average.output)) < 0.15 * size(np.asarray(x))
     points, gradients = (v[: K * n].reshape(K, n, *v.shape[1:]) for v in (points, gradients))
     spread = size(points - np.mean(points, axis=1, keepdims=True))
     assert spread.max() <= delta
@@ -201,7 +201,7 @@ def test_tuned_exponentiated_conversions_minimise_and_keep_their_bounds(name, fi
     """
     conversion, (a, radius, noise), T = TUNED[name], parts(name), CONSTANTS.T
     points, gradients, state = run(conversion, np.tile(np.asarray(x), (32, 1)), field)
-    assert np.mean(size(state.output)) < 0.15 * size(np.asarray(x))
+    assert np.mean(size(state.average.output)) < 0.15 * size(np.asarray(x))
     c = 1 - (1 - a) ** np.arange(1, T + 1)
     moment = lambda v: a * discounted(v, 1 - a) / c.reshape(-1, *(1,) * (v.ndim - 1))
     spread = moment(np.sum(points**2, axis=-1)) - size(moment(points)) ** 2
@@ -212,12 +212,12 @@ def test_tuned_exponentiated_conversions_minimise_and_keep_their_bounds(name, fi
 
 def test_the_output_is_the_direct_sum():
     for name, conversion in TUNED.items():
-        start, tau = np.full((2, 2), 0.7), np.asarray([[conversion.tau(0.5)], [conversion.tau(0.97)]])
+        start, tau = np.full((2, 2), 0.7), np.asarray([[conversion.tau(0.5, conversion.T)], [conversion.tau(0.97, conversion.T)]])
         points, _, state = run(conversion, start, valley, tau=tau, seed=3)
         for k, (end,) in enumerate(tau):
             w = np.ones(conversion.epoch) if name == "shifting" else conversion.learner.b ** np.arange(end)[::-1]
             direct = w @ points[end - len(w) : end, k] / w.sum()
-            np.testing.assert_allclose(state.output[k], direct, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(state.average.output[k], direct, rtol=0, atol=1e-12)
 
 
 def test_the_round_of_the_output_is_uniform():
@@ -226,11 +226,11 @@ def test_the_round_of_the_output_is_uniform():
         ShiftingConversion(BallOGD(1.0, 1.0), epoch=4, T=15),
         ExponentiatedConversion(ClippedFTRL(1.0, 0.5), T=15),
     )
-    assert np.unique([shifting.tau(v) for v in u], return_counts=True)[0].tolist() == [4, 8, 12]
-    assert set(np.unique([shifting.tau(v) for v in u], return_counts=True)[1]) == {400}
-    assert set(np.unique([other.tau(v) for v in u], return_counts=True)[1]) == {80}
-    assert int(shifting.init(np.zeros(1)).tau[0]) == 12
-    assert int(other.init(np.zeros(1)).tau[0]) == 15
+    assert np.unique([shifting.tau(v, 15) for v in u], return_counts=True)[0].tolist() == [4, 8, 12]
+    assert set(np.unique([shifting.tau(v, 15) for v in u], return_counts=True)[1]) == {400}
+    assert set(np.unique([other.tau(v, 15) for v in u], return_counts=True)[1]) == {80}
+    assert int(shifting.init(np.zeros(1)).average.tau[0]) == 12
+    assert int(other.init(np.zeros(1)).average.tau[0]) == 15
 
 
 @pytest.mark.parametrize("name", ["momentum", "clipped"])
@@ -288,7 +288,7 @@ EXPONENTIATED = ExponentiatedConversion(CLIPPED, T=9)
         (lambda: ShiftingConversion.tuned(CONSTANTS, delta=-1.0), "`delta` must be finite and positive; got -1.0"),
         (lambda: ExponentiatedConversion(CLIPPED, T=0), "`T` must be at least 1; got 0"),
         (lambda: EXPONENTIATED.init(np.zeros(1), tau=10), "`tau` must be a round, from 1 to T = 9; got 10"),
-        (lambda: EXPONENTIATED.tau(1.0), "`u` must lie in [0, 1); got 1.0"),
+        (lambda: EXPONENTIATED.tau(1.0, 9), "`u` must lie in [0, 1); got 1.0"),
     ],
 )
 def test_wrong_values_are_sentences(make, sentence):
@@ -325,9 +325,10 @@ def test_tuning_needs_rounds_enough():
 def test_update_needs_the_point_and_the_uniform(conversion):
     x = np.zeros(2)
     state, name = conversion.init(x), type(conversion).__name__
-    needs = f"`update` of {name} needs the point `x` of the sample and the next uniform `r`"
-    sentences.check(lambda: conversion.update(x, state, x), ValueError, needs)
-    sentences.check(lambda: conversion.update(x, state, r=0.5), ValueError, needs)
+    needs = f"`update` of {name} needs"
+    coin, point = f"{needs} a uniform number a round, `r`", f"{needs} the point of the sample, `x`"
+    sentences.check(lambda: conversion.update(x, state, x), ValueError, coin)
+    sentences.check(lambda: conversion.update(x, state, r=0.5), ValueError, point)
     sentences.check(
         lambda: conversion.update(np.zeros(3), state, x, r=0.5), ValueError, "`s` must have the shape of `x`"
     )

@@ -12,10 +12,11 @@ import reference_scaled as literal
 import sentences
 from conftest import numpy_of
 from o2nc.constants import Smooth
-from o2nc.conversions import OnlineScaled, OnlineScaledHeavyBall, SegmentConversion
+from o2nc.conversions import SegmentConversion
 from o2nc.experiments.deterministic.normalised import Normalised
 from o2nc.experiments.objectives.convex import convex_objective
 from o2nc.oracles import AdaGrad
+from o2nc.rivals import OnlineScaled, OnlineScaledHeavyBall
 from o2nc.sets import Box
 
 D, RUNS, K = 4, 3, 40
@@ -70,7 +71,7 @@ def test_osgm_is_the_literal_one(xp, f_star, high):
 
 @pytest.mark.parametrize("tau", [0.0, 20.0])
 def test_osgm_best_is_the_literal_one(xp, tau):
-    conversion = OnlineScaledHeavyBall(alpha=0.02, gamma=0.3, P1=0.05, b1=0.5, tau=tau)
+    conversion = OnlineScaledHeavyBall(alpha=0.02, gamma=0.3, P1=0.05, b1=0.5, weight=tau)
     points, states = follow(xp, conversion, X1, K)
     for run in range(RUNS):
         trials, _, b = literal.osgm_best(on_lists, X1[run].tolist(), 0.02, 0.3, 0.05, 0.5, tau, K)
@@ -98,7 +99,7 @@ def test_the_hypergradient_is_that_of_autodiff():
 
 def test_the_hypergradient_of_the_momentum_is_that_of_autodiff():
     value = lambda x: jnp.sum(WEIGHTS * (jnp.sqrt(1 + x**2) - 1) + x**2 / 2)
-    conversion = OnlineScaledHeavyBall(alpha=1e-3, gamma=1e-3, P1=0.02, b1=0.5, tau=3.0)
+    conversion = OnlineScaledHeavyBall(alpha=1e-3, gamma=1e-3, P1=0.02, b1=0.5, weight=3.0)
     points, states = follow(NUMPY, conversion, X1[0], 2)
     assert states[1].nulls[0] == 0
     x, w, P = (jnp.asarray(v) for v in (points[1], points[1] - points[0], states[1].P))
@@ -197,7 +198,7 @@ def test_a_point_without_gradient_stays():
 @pytest.mark.parametrize("kind", [OnlineScaled, OnlineScaledHeavyBall])
 def test_the_value_must_be_given(kind):
     conversion, x = kind(alpha=1.0), np.zeros(2)
-    needs = f"`update` of {kind.__name__} needs the `value` of the objective at the point of the sample"
+    needs = f"`update` of {kind.__name__} needs the value of the objective at the point of the sample, `value`; got None"
     sentences.check(lambda: conversion.update(x, conversion.init(x), x), ValueError, needs)
     shape = "`s` must have the shape of `x`"
     sentences.check(lambda: conversion.update(np.zeros(3), conversion.init(x), value=0.0), ValueError, shape)
@@ -228,7 +229,7 @@ def test_the_value_must_be_given(kind):
             lambda: OnlineScaledHeavyBall(1.0, b1=1.0),
             "`OnlineScaledHeavyBall(b1=...)` must be at least 0 and less than 1",
         ),
-        (lambda: OnlineScaledHeavyBall(1.0, tau=-1.0), "`OnlineScaledHeavyBall(tau=...)` must be"),
+        (lambda: OnlineScaledHeavyBall(1.0, weight=-1.0), "`OnlineScaledHeavyBall(weight=...)` must be"),
         (lambda: OnlineScaledHeavyBall(1.0, high=math.nan), "`OnlineScaledHeavyBall(high=...)` must be positive"),
     ],
 )

@@ -7,10 +7,8 @@ counted in the order in which the paper states them.
 """
 
 from .certificate import Certificate
-from .doubling import phases, theorem1_doubling
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
-from .nonsmooth import theorem2, theorem2_tuned
-from .nonsmooth_lemmas import (
+from .lemmas.nonsmooth import (
     identity_correlation,
     law_of_tau,
     localization,
@@ -22,25 +20,7 @@ from .nonsmooth_lemmas import (
     tracker_norm,
     witness,
 )
-from .nonsmooth_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
-from .segment import (
-    segment_factors,
-    segment_moments,
-    segment_tracker_error,
-    theorem1_segment,
-    tight_segment,
-)
-from .sgd import tight_sgd
-from .smooth import (
-    exact_oracle,
-    minimum_over_iterates,
-    reading,
-    sharp_factors,
-    sqrt_regret,
-    theorem1,
-    theorem1_sharp,
-)
-from .smooth_lemmas import (
+from .lemmas.smooth import (
     comparator,
     descent_lower_bound,
     gradient_bound,
@@ -50,9 +30,30 @@ from .smooth_lemmas import (
     tracker_error,
     young,
 )
+from .lemmas.tracking import (
+    segment_moments,
+    segment_tracker_error,
+    tracker_error_at,
+    tracker_error_best,
+    tracker_error_parts,
+)
+from .replications import labelled
+from .sgd import tight_sgd
 from .student import mean_interval, student_quantile
-from .tight_certificate import tight, tight_regret
-from .tight_tracker import tracker_error_at, tracker_error_best, tracker_error_parts
+from .theorem1 import (
+    exact_oracle,
+    minimum_over_iterates,
+    reading,
+    sharp_factors,
+    sqrt_regret,
+    theorem1,
+    theorem1_sharp,
+)
+from .theorem1_doubling import phases, theorem1_doubling
+from .theorem1_segment import segment_factors, theorem1_segment
+from .theorem1_tight import tight, tight_regret, tight_segment
+from .theorem2 import theorem2, theorem2_tuned
+from .theorem2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
     "Certificate",
@@ -66,6 +67,7 @@ __all__ = [
     "hedge_tuned",
     "held_out_nonsmooth",
     "identity_correlation",
+    "labelled",
     "law_of_tau",
     "localization",
     "mean_interval",

@@ -18,6 +18,17 @@ def check_size(name: str, value: float, *, positive: bool = False) -> None:
     check_number(name, float(value) if isinstance(value, Fraction) else value, positive=positive)
 
 
+def check_sizes(**sizes: float) -> None:
+    """Raise unless all are finite numbers or fractions >= 0.
+
+    >>> check_sizes(M=1.0, beta=-2.0)
+    Traceback (most recent call last):
+    ValueError: `beta` must be finite and nonnegative; got -2.0.
+    """
+    for name, value in sizes.items():
+        check_size(name, value)
+
+
 def check_known(constants: Smooth) -> None:
     """Raise unless the constants are known: a bound made of estimates is none.
 
@@ -70,3 +81,17 @@ def replicated(name: str, values: Iterable[float]) -> list[float]:
     for number in numbers:
         check_finite(name, number)
     return numbers
+
+
+def same_length(**sums: Iterable[float]) -> list[list[float]]:
+    """The sums as lists of one length, one number a replication.
+
+    >>> same_length(Q=[1.0, 2.0], N=[3.0])
+    Traceback (most recent call last):
+    ValueError: All sums must hold the same number of replications; got `Q` 2, `N` 1.
+    """
+    lists = {name: replicated(name, values) for name, values in sums.items()}
+    if len({len(values) for values in lists.values()}) > 1:
+        lengths = ", ".join(f"`{name}` {len(values)}" for name, values in lists.items())
+        raise ValueError(f"All sums must hold the same number of replications; got {lengths}.")
+    return list(lists.values())

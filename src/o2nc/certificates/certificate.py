@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 LABELS = ("a-priori", "a-posteriori", "plug-in")
@@ -11,6 +11,7 @@ LABELS = ("a-priori", "a-posteriori", "plug-in")
 class Details(TypedDict, total=False):
     """The fields of a certificate that a theorem passes on unchanged."""
 
+    label: str
     measured: float | None
     interval: tuple[float, float] | None
     replications: int | None
@@ -44,8 +45,8 @@ class Certificate:
     """
 
     name: str
-    label: str
-    terms: dict[str, float]
+    label: str = "a-posteriori"
+    terms: dict[str, float] = field(default_factory=dict)
     measured: float | None = None
     interval: tuple[float, float] | None = None
     replications: int | None = None
@@ -65,6 +66,8 @@ class Certificate:
             object.__setattr__(self, "interval", (low, high))
         if self.replications is not None and self.replications < 1:
             raise ValueError(f"`replications` must be at least 1; got {self.replications}.")
+        if not self.terms:
+            raise ValueError("`terms` must hold at least one term; got none.")
 
     @property
     def bound(self) -> float:
@@ -102,16 +105,12 @@ class Certificate:
         >>> Certificate("Theorem 1", "a-priori", {"range": 0.5}).to_dict()["bound"]
         0.5
         """
-        return {
-            "name": self.name,
-            "label": self.label,
+        return vars(self) | {
             "terms": {name: _finite(term) for name, term in self.terms.items()},
             "bound": _finite(self.bound),
             "measured": _finite(self.measured),
             "holds": self.holds,
-            "interval": None if self.interval is None else [_finite(end) for end in self.interval],
-            "replications": self.replications,
-            "note": self.note,
+            "interval": self.interval and [_finite(end) for end in self.interval],
         }
 
     def to_json(self) -> str:
@@ -131,19 +130,14 @@ class Certificate:
         True
         """
         fields = json.loads(text)
-        low, high = fields["interval"] or (None, None)
-        diverged = fields["measured"] is None and fields["holds"] is not None
-        return cls(
-            name=fields["name"],
-            label=fields["label"],
-            terms={name: math.inf if term is None else term for name, term in fields["terms"].items()},
-            measured=math.inf if diverged else fields["measured"],
-            interval=(-math.inf if low is None else low, math.inf if high is None else high)
-            if fields["interval"]
-            else None,
-            replications=fields["replications"],
-            note=fields["note"],
-        )
+        del fields["bound"]  # the sum of the terms
+        fields["terms"] = {name: math.inf if term is None else term for name, term in fields["terms"].items()}
+        if fields.pop("holds") is not None and fields["measured"] is None:
+            fields["measured"] = math.inf
+        if fields["interval"]:
+            ends = zip(fields["interval"], (-math.inf, math.inf), strict=True)
+            fields["interval"] = tuple(end if given is None else given for given, end in ends)
+        return cls(**fields)
 
 
 def _finite(value: float | None) -> float | None:

@@ -2,7 +2,7 @@
 
 import math
 
-from .arguments import check_size
+from .arguments import check_size, check_sizes
 
 
 def hedge_constant(kl: float, gamma: float, energy: float) -> float:
@@ -20,9 +20,8 @@ def hedge_constant(kl: float, gamma: float, energy: float) -> float:
     >>> hedge_constant(kl=1.0, gamma=0.5, energy=8.0)
     4.0
     """
-    check_size("kl", kl)
+    check_sizes(kl=kl, energy=energy)
     check_size("gamma", gamma, positive=True)
-    check_size("energy", energy)
     return kl / gamma + gamma * energy / 2
 
 
@@ -83,12 +82,9 @@ def hedge_self_tuned(
     >>> round(hedge_self_tuned(log_prior=0.5, energy=99.0, peak=1.0), 4)
     14.45
     """
-    check_size("log_prior", log_prior)
-    check_size("energy", energy)
-    check_size("peak", peak)
-    check_size("gamma0", gamma0, positive=True)
     kl = log_prior if kl is None else kl
-    check_size("kl", kl)
+    check_sizes(log_prior=log_prior, energy=energy, peak=peak, kl=kl)
+    check_size("gamma0", gamma0, positive=True)
     if log_prior == 0:
         return 0.0
     root = math.sqrt(1 + energy)

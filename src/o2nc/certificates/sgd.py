@@ -1,13 +1,12 @@
 """What the descent lemma certifies of SGD, the method that has no tracker and no regret."""
 
 from collections.abc import Iterable
-from statistics import fmean
 
 from ..constants import Smooth
 from .arguments import check_size, replicated
 from .certificate import Certificate
-from .student import mean_interval
-from .tight_certificate import known
+from .replications import estimated
+from .theorem1_tight import known
 
 
 def tight_sgd(
@@ -47,19 +46,15 @@ def tight_sgd(
       replications     2
     """
     T, _, V_T = known(constants, rounds, None, V_T)
-    decrease, eta = replicated("decrease", decrease), constants.eta
     check_size("V_T", V_T)
-    half = constants.beta * eta / 2
-    noise = half * V_T
-    interval = None
-    if len(decrease) > 1:
-        low, high = ((d / eta + noise) / (1 - half) / T for d in mean_interval(decrease, confidence))
-        interval = (low, high)
-    return Certificate(
+    half = constants.beta * constants.eta / 2
+    step = constants.eta * (1 - half)
+    return estimated(
         "SGD, descent lemma: average squared gradient",
-        "plug-in" if len(decrease) == 1 else "a-posteriori",
-        {"decrease": fmean(decrease) / eta / (1 - half) / T, "noise": noise / (1 - half) / T},
-        measured=measured,
-        interval=interval,
-        replications=len(decrease),
+        {"decrease": [d / step for d in replicated("decrease", decrease)]},
+        [],
+        lambda: {"noise": half * V_T / (1 - half)},
+        confidence,
+        measured,
+        T,
     )

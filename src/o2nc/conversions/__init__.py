@@ -3,6 +3,7 @@
 from .base import Conversion
 from .doubling import DoublingConversion, DoublingState
 from .nonsmooth import NonsmoothConversion, NonsmoothState
+from .practical import PracticalConversion, PracticalState
 from .segment import SegmentConversion, SegmentState
 from .smooth import SmoothConversion
 from .tracked import Tracked
@@ -14,6 +15,8 @@ __all__ = [
     "DoublingState",
     "NonsmoothConversion",
     "NonsmoothState",
+    "PracticalConversion",
+    "PracticalState",
     "SegmentConversion",
     "SegmentState",
     "SmoothConversion",

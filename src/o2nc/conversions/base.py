@@ -7,10 +7,13 @@ from typing import Any
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate
+from ..registry import Registry
 from ..vectors import Scalar, Vector
 
 State = Any  # a NamedTuple of arrays
 Answer = Certificate | str  # a certificate, or the sentence why there is none
+
+registry = Registry("conversion")  # make(oracle) is an example; predictable: no step along the sample of its round
 
 NEEDS = {
     "tau": "the round of its output, before the first round",

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates import theorem1_doubling
+from ..constants import Smooth
 from ..vectors import Vector, leaf, where, zeros_like
-from .base import Answer, Conversion
+from .base import Answer, Conversion, registry
 from .smooth import SmoothConversion
 from .tracked import Tracked, first_round
 
@@ -89,3 +90,11 @@ class DoublingConversion(SmoothConversion):
     def tight(self, state: DoublingState, first: Sequence[float]) -> Answer:
         """None: the tracker begins anew in every phase."""
         return Conversion.tight(self, state, first)
+
+
+registry.add(
+    "doubling",
+    lambda oracle: DoublingConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=2)),
+    "Algorithm 1 for an unknown horizon",
+    predictable=True,
+)

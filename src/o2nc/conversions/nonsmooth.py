@@ -12,7 +12,7 @@ from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
-from .base import Answer, as_scalar, check_given, check_uniform
+from .base import Answer, as_scalar, check_given, check_uniform, registry
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
@@ -116,3 +116,10 @@ class NonsmoothConversion(TrackedConversion):
         _, _, b, _, rho = self.constants.values
         square = inner(m, m)
         return m * (b / _xp.namespace(square).sqrt(b**2 * square + rho**2))
+
+
+registry.add(
+    "nonsmooth",
+    lambda oracle: NonsmoothConversion(oracle, Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=1.0, T=100)),
+    "Algorithm 2, for nonsmooth objectives",
+)

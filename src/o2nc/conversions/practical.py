@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import brief, check_number, check_share
-from ..directions import Adam, Direction, OnMatrices, find
-from ..states import ByBlock, is_named_tuple, leaves, rebuild
+from ..directions import Adam, Direction, Numbers, OnMatrices, find
+from ..states import leaves, rebuild
 from ..vectors import (
     Blocks,
     Vector,
@@ -24,14 +24,14 @@ from ..vectors import (
     check_vector,
     dimension,
     leaf,
-    spread,
     zero_scalar,
     zeros_like,
 )
+from .base import Answer, Conversion, check_given
 from .short_memory_until_merged import ShortMemoryHedge
 
 COST = 0.4  # of a promise that is not kept, on top of what is missing
-PER_BLOCK = (Blocks, ByBlock)
+PER_BLOCK = (Blocks, Numbers)
 
 
 class PracticalState(NamedTuple):
@@ -93,7 +93,7 @@ def length(f: Array, q: Array, c2: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class PracticalConversion:
+class PracticalConversion(Conversion):
     r"""Weighs the directions of other optimizers by how well they keep what they promise.
 
     $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad m\leftarrow b_1m+(1-b_1)s.$$
@@ -164,7 +164,7 @@ class PracticalConversion:
     def init(self, x: Vector, *, tau: Any = None) -> PracticalState:
         """No gradient so far."""
         check_vector("x", x)
-        zero = _xp.zeros((len(x.arrays),), leaf(x)) if isinstance(x, Blocks) else zero_scalar(x)
+        zero = Numbers.zeros(x).values
         losses = _xp.zeros((*zero_scalar(x).shape[:-1], len(self.experts)), leaf(x))
         return PracticalState(
             t=_xp.first_round(leaf(x)) - 1,
@@ -185,8 +185,7 @@ class PracticalConversion:
     ) -> tuple[Vector, PracticalState]:
         """Judge the last step by the gradient s, learn, track, and move."""
         check_like("s", s, state.m)
-        if x is None and self.needs:
-            raise ValueError("`update` of PracticalConversion needs the point `x` for the weight decay.")
+        check_given(self, x=x)
         judgement, w = self.judge(s, state), self.weights(state)
         losses = charge(judgement.kept, judgement.promised)
         learned = self.learner.learn(state.learner, losses)
@@ -196,7 +195,7 @@ class PracticalConversion:
         lr = _xp.like(self.lr(state.t[0]) if callable(self.lr) else self.lr, leaf(s))
         tracked = self.track(s, lr, judgement, state)._replace(learner=learned, regret=regret)
         dx, after = self.move(w, tracked)
-        return (dx - _times(x, self.weight_decay * lr + 0 * after.played) if self.needs else dx), after
+        return (dx - Numbers(self.weight_decay * lr + 0 * after.played).times(x) if self.needs else dx), after
 
     def weights(self, state: PracticalState) -> Array:
         """w, of shape (..., K)."""
@@ -205,6 +204,10 @@ class PracticalConversion:
     def sums(self, state: PracticalState) -> dict[str, Array]:
         """The regret against each expert, (..., K)."""
         return {"regrets": state.regret}
+
+    def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
+        """None: the step, the samples and the learner are not those of a theorem."""
+        return "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
 
     def judge(self, s: Vector, state: PracticalState) -> Judgement:
         """What the gradient s says of the step that led to it."""
@@ -227,7 +230,7 @@ class PracticalConversion:
         b1, b2 = self.b1, self.b2
         begun = (state.c1 > 0) | (judgement.square > 0)
         q, c2 = b2 * state.q + (1 - b2) * judgement.square, counted(state.c2, b2, begun)
-        pairs, alone = zip(self._directions, state.experts, strict=True), not isinstance(s, Blocks)
+        pairs = zip(self._directions, state.experts, strict=True)
         return state._replace(
             t=state.t + 1,
             m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
@@ -236,7 +239,7 @@ class PracticalConversion:
             c2=c2,
             f=length(judgement.f, q, c2),
             played=lr * _xp.indicator(begun, lr),
-            experts=tuple(_chosen(begun, expert.learn(before, s), before, alone) for expert, before in pairs),
+            experts=tuple(_chosen(begun, expert.learn(before, s), before) for expert, before in pairs),
         )
 
     def move(self, w: Array, state: PracticalState) -> tuple[Vector, PracticalState]:
@@ -246,7 +249,7 @@ class PracticalConversion:
         for k, d in enumerate(found[1:], start=1):
             step = step + d * w[..., k : k + 1]
         kept = tuple(d for d, expert in zip(found, self._directions, strict=True) if expert.whole)
-        return _times(step, -state.played), state._replace(d=kept)
+        return Numbers(-state.played).times(step), state._replace(d=kept)
 
     @property
     def _directions(self) -> tuple[Direction, ...]:
@@ -254,7 +257,7 @@ class PracticalConversion:
 
     def _found(self, experts: Sequence[Direction], states: Sequence[Any], m: Vector, c1: Array, f: Array) -> list:
         """The directions for the tracker m: scale-free ones see m^, the others u."""
-        hat, u = _times(m, _xp.inverse(c1)), _times(m, _xp.inverse(c1) * f)
+        hat, u = Numbers(_xp.inverse(c1)).times(m), Numbers(_xp.inverse(c1) * f).times(m)
         return [e.direction(state, hat if e.scale_free else u) for e, state in zip(experts, states, strict=True)]
 
     def _products(self, i: int, s: Vector, state: PracticalState) -> list[Array]:
@@ -262,7 +265,8 @@ class PracticalConversion:
         last, own = iter(state.d), self._directions
         kept = {k: _arrays(next(last))[i] for k, expert in enumerate(own) if expert.whole}
         again = [expert for expert in own if not expert.whole]
-        states = tuple(_block(state.experts[k], i) for k, expert in enumerate(own) if not expert.whole)
+        part: Callable = _block if isinstance(s, Blocks) else (lambda state, i: state)
+        states = tuple(part(state.experts[k], i) for k, expert in enumerate(own) if not expert.whole)
         numbers = [_number(c, i, s) for c in (state.c1, state.f)]
         inside = [v for _, v in leaves(states, whole=PER_BLOCK)]
         pieces = [v for v in inside if isinstance(v, Blocks)]
@@ -294,31 +298,27 @@ def _number(c: Array, i: int, v: Vector) -> Array:
     return c[i : i + 1] if isinstance(v, Blocks) else c
 
 
-def _times(v: Vector, c: Array) -> Vector:
-    """Each block of v times its number."""
-    if not isinstance(v, Blocks):
-        return v * c
-    return Blocks(tuple(a * spread(c[i : i + 1], a) for i, a in enumerate(v.arrays)))
-
-
 def _block(state: Any, i: int) -> Any:
-    """What a state has to say of block i."""
-    parts = (type(v)((v[0][i],)) if isinstance(v, PER_BLOCK) else v for _, v in leaves(state, whole=PER_BLOCK))
-    return rebuild(state, parts, PER_BLOCK)
+    """What a state has to say of block i of `Blocks`."""
+
+    def part(v: Any) -> Any:
+        if isinstance(v, Blocks):
+            return Blocks((v.arrays[i],))
+        return v.map(lambda values: values[i : i + 1]) if isinstance(v, Numbers) else v
+
+    return rebuild(state, (part(v) for _, v in leaves(state, whole=PER_BLOCK)), PER_BLOCK)
 
 
-def _chosen(begun: Array, new: Any, old: Any, known: bool) -> Any:
-    """The new state of a direction where the rounds have begun, the old one elsewhere; ``known``: of these arrays."""
-    if new is old:
-        return new
-    if isinstance(new, PER_BLOCK):
-        parts = zip(new[0], old[0], strict=True)
-        return type(new)(tuple(_chosen(begun[i : i + 1], *pair, True) for i, pair in enumerate(parts)))
-    if isinstance(new, tuple):
-        found = [_chosen(begun, a, b, known) for a, b in zip(new, old, strict=True)]
-        return type(new)(*found) if is_named_tuple(new) else tuple(found)
-    if not known:
-        return new
-    one, xp = begun.shape == (1,), _xp.namespace(new)
-    there = spread(begun, new) if one else xp.reshape(begun, (*begun.shape, *(1,) * (new.ndim - begun.ndim)))
-    return xp.where(there, new, old)
+def _chosen(begun: Array, new: Any, old: Any) -> Any:
+    """The new state of a direction for blocks whose rounds have begun, the old one for others."""
+
+    def choose(new: Any, old: Any) -> Any:
+        where = _xp.namespace(begun).where
+        if new is old or not isinstance(new, PER_BLOCK):
+            return new
+        if isinstance(new, Numbers):
+            return Numbers(where(begun, new.values, old.values))
+        return apply(where, Numbers(begun).beside(new), new, old)
+
+    values = zip(*([v for _, v in leaves(one, whole=PER_BLOCK)] for one in (new, old)), strict=True)
+    return rebuild(new, (choose(*pair) for pair in values), PER_BLOCK)

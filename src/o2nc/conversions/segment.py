@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from .._xp import Array
 from ..certificates import theorem1_segment, tight_segment
+from ..constants import Smooth
 from ..operators import act
 from ..vectors import Vector, check_like, zero_scalar, zeros_like
-from .base import Answer, as_scalar
+from .base import Answer, as_scalar, registry
 from .smooth import SmoothConversion
 from .tracked import Tracked, first_round, one_round
 
@@ -93,3 +94,10 @@ class SegmentConversion(SmoothConversion):
     def tight(self, state: SegmentState, first: Sequence[float]) -> Answer:
         """The tight certificate for this point of the segment."""
         return self.constants.practical or tight_segment(self.constants, r=self.r, **self.tight_sums(state, first))
+
+
+registry.add(
+    "segment",
+    lambda oracle: SegmentConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=100), r=None),
+    "Algorithm 1 with samples elsewhere on the step",
+)

@@ -12,7 +12,7 @@ from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Scalar, Vector, check_like
-from .base import Answer
+from .base import Answer, registry
 from .tracked import Tracked, TrackedConversion, first_bound, first_round, one_round
 
 
@@ -100,3 +100,11 @@ class SmoothConversion(TrackedConversion):
     def energy(self) -> float:
         """With the curvature of the loss."""
         return self.constants.energy(self.kappa)
+
+
+registry.add(
+    "smooth",
+    lambda oracle: SmoothConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=100), kappa=0.5),
+    "Algorithm 1, for smooth objectives",
+    predictable=True,
+)

@@ -10,7 +10,7 @@ from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle, check_is_oracle, weights_of
 from ..vectors import Vector, check_like, inner, where, zero_scalar, zeros_like
-from .base import Conversion
+from .base import Conversion, registry
 from .tracked import Tracked, first_round, one_round
 
 A = 0.5  # the rate of the tracker
@@ -102,3 +102,11 @@ class UntunedConversion(Conversion):
     def weights(self, state: UntunedState) -> Array | None:
         """Those of the oracle."""
         return weights_of(self.oracle, state.run.oracle)
+
+
+registry.add(
+    "untuned",
+    lambda oracle: UntunedConversion(oracle, kappa=1.0),
+    "Algorithm 1 without constants; practical",
+    predictable=True,
+)

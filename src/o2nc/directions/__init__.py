@@ -6,7 +6,7 @@ preconditioner, and `o2nc.conversions.PracticalConversion` plays it at the learn
 `Blocks`. Those in the ``registry`` may be given by name.
 """
 
-from .base import Direction, each, find, numbers, registry  # isort: split
+from .base import Direction, Numbers, find, registry  # isort: split
 
 from .adam import Adam, AdamState
 from .function import Function
@@ -27,13 +27,12 @@ __all__ = [
     "MaskState",
     "Momentum",
     "NoState",
+    "Numbers",
     "OnMatrices",
     "Polar",
     "Shampoo",
     "ShampooState",
     "Sign",
-    "each",
     "find",
-    "numbers",
     "registry",
 ]

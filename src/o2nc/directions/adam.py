@@ -7,7 +7,7 @@ from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
 from ..vectors import Vector, apply, zeros_like
-from .base import Numbers, beside, each, numbers, registry
+from .base import Numbers, registry
 
 
 class AdamState(NamedTuple):
@@ -49,12 +49,12 @@ class Adam:
 
     def init(self, x: Vector) -> AdamState:
         """No sample so far."""
-        return AdamState(v=zeros_like(x), c=numbers(x))
+        return AdamState(v=zeros_like(x), c=Numbers.zeros(x))
 
     def direction(self, state: AdamState, m: Vector) -> Vector:
         """m / (sqrt(v / c) + eps)."""
-        scale = each(lambda c: _xp.namespace(c).sqrt(_xp.inverse(c)), state.c)
-        return apply(self._divided, m, state.v, beside(scale, m))
+        scale = state.c.map(lambda c: _xp.namespace(c).sqrt(_xp.inverse(c)))
+        return apply(self._divided, m, state.v, scale.beside(m))
 
     def _divided(self, m: Array, v: Array, scale: Array) -> Array:
         root = _xp.namespace(v).sqrt(v) * scale
@@ -64,7 +64,7 @@ class Adam:
         """Average the squared sample in."""
         return AdamState(
             v=apply(lambda a, b: self.b2 * a + (1 - self.b2) * b * b, state.v, s),
-            c=each(lambda c: self.b2 * c + (1 - self.b2), state.c),
+            c=state.c.map(lambda c: self.b2 * c + (1 - self.b2)),
         )
 
 

@@ -1,16 +1,15 @@
 """What a direction is, and how names and functions become one."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
+from .._xp import Array
 from ..checks import brief
 from ..registry import Registry
-from ..states import ByBlock
-from ..vectors import Blocks, Scalar, Vector, spread, zero_scalar
+from ..vectors import Blocks, Vector, apply, leaf, spread, zero_scalar
 
-State = Any  # a NamedTuple; its leaves are vectors like x, and `ByBlock` of what there is once a block
-Numbers = Any  # one number a block: `ByBlock` of arrays of shape (1,); of an array, a scalar of shape (..., 1)
+State = Any  # a NamedTuple of vectors like x, of `Numbers`, and of whatever does not depend on the block
 
 registry = Registry("direction")  # make(b2=..., eps=...), of the squares in whatever uses them; `example` for tests
 LENGTH = 0.2  # the root mean square of a direction without a length of its own, about Adam's; a floor belongs here
@@ -84,24 +83,34 @@ def find(name: str, direction: str | Direction | Callable, **options: float) -> 
     raise ValueError(f"`{name}` must be {names}, a direction or a function of the tracker; got {brief(direction)}.")
 
 
-def numbers(x: Vector) -> Numbers:
-    """0, once for each block of x."""
-    if not isinstance(x, Blocks):
-        return zero_scalar(x)
-    return ByBlock(tuple(_xp.zeros((1,), a) for a in x.arrays))
+class Numbers(NamedTuple):
+    """One number a block, such as a counter.
 
+    Reference: none.
 
-def each(function: Callable[[Scalar], Scalar], c: Numbers) -> Numbers:
-    """``function`` on the number of each block.
-
-    >>> each(lambda c: c + 1, ByBlock((1.0, 2.0)))
-    ByBlock(parts=(2.0, 3.0))
+    >>> import numpy as np
+    >>> c = Numbers.zeros(Blocks((np.ones((2, 2)), np.ones(3))))
+    >>> c.map(lambda values: values + 1).beside(Blocks((np.ones((2, 2)), np.ones(3)))).arrays
+    (array([[1.]]), array([1.]))
     """
-    return ByBlock(tuple(map(function, c.parts))) if isinstance(c, ByBlock) else function(c)
 
+    values: Array  # of shape (n,) for n blocks; of an array, a scalar of shape (..., 1)
 
-def beside(c: Numbers, x: Vector) -> Vector:
-    """The numbers in shapes that broadcast against the blocks of x."""
-    if not isinstance(c, ByBlock):
-        return c
-    return Blocks(tuple(spread(number, a) for number, a in zip(c.parts, x.arrays, strict=True)))
+    @classmethod
+    def zeros(cls, x: Vector) -> "Numbers":
+        """0 for each block of x."""
+        return cls(_xp.zeros((len(x.arrays),), leaf(x)) if isinstance(x, Blocks) else zero_scalar(x))
+
+    def map(self, function: Callable[[Array], Array]) -> "Numbers":
+        """``function`` of all of them."""
+        return Numbers(function(self.values))
+
+    def beside(self, x: Vector) -> Vector:
+        """The numbers in shapes that broadcast against the blocks of x."""
+        if not isinstance(x, Blocks):
+            return self.values
+        return Blocks(tuple(spread(self.values[i : i + 1], a) for i, a in enumerate(x.arrays)))
+
+    def times(self, x: Vector) -> Vector:
+        """Each block of x times its number."""
+        return apply(lambda a, c: a * c, x, self.beside(x))

@@ -1,7 +1,8 @@
 """What an operator is, and the checks that operators share."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from .. import _xp
 from .._xp import Array
@@ -90,3 +91,14 @@ def check_contraction(name: str, A: Any, rule: str) -> None:
         if not _xp.all_finite(A):
             raise ValueError(f"`{name}` must be finite; got {A}.")
         check_below_one(name, _xp.namespace(A).linalg.matrix_norm(A, ord=2), A)
+
+
+@dataclass(frozen=True, eq=False)
+class OfMatrix:
+    """What operators with one square matrix of norm at most 1 share."""
+
+    matrix: Array
+    shape: ClassVar[str] = "(..., d, d)"  # as messages show it
+
+    def __post_init__(self) -> None:
+        check_contraction(f"{type(self).__name__}(matrix=...)", self.matrix, self.shape)

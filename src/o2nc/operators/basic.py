@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .. import _xp
 from .._xp import Array
 from ..vectors import Blocks, Vector, apply, check_vector
-from .base import check_below_one, check_contraction, check_matrix, trusted
+from .base import OfMatrix, check_below_one, check_matrix, trusted
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Projector:
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(OfMatrix):
     r"""A matrix $U$ with $\|U\|_{op}\le 1$.
 
     Args:
@@ -107,11 +107,6 @@ class Dense:
     >>> Dense(np.asarray([[0.0, 1.0], [1.0, 0.0]])) @ np.asarray([1.0, 2.0])
     array([2., 1.])
     """
-
-    matrix: Array
-
-    def __post_init__(self) -> None:
-        check_contraction("Dense(matrix=...)", self.matrix, "(..., d, d)")
 
     def __matmul__(self, v: Array) -> Array:
         return _xp.matvec(_xp.like(self.matrix, v), v)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from .. import _xp
 from .._xp import Array
-from .base import check_contraction
+from .base import OfMatrix
 
 
 @dataclass(frozen=True, eq=False)
-class LeftFactor:
+class LeftFactor(OfMatrix):
     r"""$X\mapsto AX$ with $\|A\|_{op}\le1$, on the matrices of the last two axes.
 
     Args:
@@ -28,17 +28,14 @@ class LeftFactor:
     array([2., 1., 4., 3.])
     """
 
-    matrix: Array
-
-    def __post_init__(self) -> None:
-        check_contraction("LeftFactor(matrix=...)", self.matrix, "(..., p, p)")
+    shape = "(..., p, p)"
 
     def __matmul__(self, X: Array) -> Array:
         return _xp.namespace(X).matmul(_xp.like(self.matrix, X), X)
 
 
 @dataclass(frozen=True, eq=False)
-class RightFactor:
+class RightFactor(OfMatrix):
     r"""$X\mapsto XB$ with $\|B\|_{op}\le1$, on the matrices of the last two axes.
 
     Args:
@@ -53,10 +50,7 @@ class RightFactor:
     array([3., 4., 1., 2.])
     """
 
-    matrix: Array
-
-    def __post_init__(self) -> None:
-        check_contraction("RightFactor(matrix=...)", self.matrix, "(..., q, q)")
+    shape = "(..., q, q)"
 
     def __matmul__(self, X: Array) -> Array:
         return _xp.namespace(X).matmul(X, _xp.like(self.matrix, X))

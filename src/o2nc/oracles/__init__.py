@@ -1,54 +1,36 @@
-"""Online learners over operators, one a file."""
+"""Oracles, online learners over operators: one a file, and one spelling a learner of `o2nc.learners` over experts."""
 
+from .. import learners
 from .adagrad import AdaGrad
-from .adahedge import AdaHedge
 from .adaptive import Adaptive
-from .base import Oracle
+from .base import Oracle, registry
 from .binary_entropy import BinaryEntropic
 from .coin_betting import CoinBetting
 from .compared import Compared
 from .constant import Constant
-from .discounted_hedge import DiscountedHedge
-from .fixed_share import FixedShare
 from .frank_wolfe import FrankWolfe
 from .ftrl import FTRL
 from .full_adagrad import FullAdaGrad
-from .hedge import Hedge
 from .mirrors import Entropic, Euclidean
 from .ogd import OGD
 from .omd import OMD
-from .optimistic_hedge import OptimisticHedge
 from .optimistic_omd import OptimisticOMD
+from .over_experts import OverExperts, over_experts
 from .over_oracles import OverOracles
 from .product import Product
-from .short_memory import ShortMemoryHedge
 from .solo_ftrl import SoloFTRL
-from .squint import Squint
+
+Hedge = over_experts(learners.Hedge)
+AdaHedge = over_experts(learners.AdaHedge)
+Squint = over_experts(learners.Squint)
+DiscountedHedge = over_experts(learners.DiscountedHedge)
+ShortMemoryHedge = over_experts(learners.ShortMemoryHedge)
+FixedShare = over_experts(learners.FixedShare)
+OptimisticHedge = over_experts(learners.OptimisticHedge)
 
 __all__ = [
-    "FTRL",
-    "OGD",
-    "OMD",
-    "AdaGrad",
-    "AdaHedge",
-    "Adaptive",
-    "BinaryEntropic",
-    "CoinBetting",
-    "Compared",
-    "Constant",
-    "DiscountedHedge",
-    "Entropic",
-    "Euclidean",
-    "FixedShare",
-    "FrankWolfe",
-    "FullAdaGrad",
-    "Hedge",
-    "OptimisticHedge",
-    "OptimisticOMD",
-    "Oracle",
-    "OverOracles",
-    "Product",
-    "ShortMemoryHedge",
-    "SoloFTRL",
-    "Squint",
-]
+    "FTRL", "OGD", "OMD", "AdaGrad", "AdaHedge", "Adaptive", "BinaryEntropic", "CoinBetting", "Compared",
+    "Constant", "DiscountedHedge", "Entropic", "Euclidean", "FixedShare", "FrankWolfe", "FullAdaGrad", "Hedge",
+    "OptimisticHedge", "OptimisticOMD", "Oracle", "OverExperts", "OverOracles", "Product", "ShortMemoryHedge",
+    "SoloFTRL", "Squint", "registry",
+]  # fmt: skip

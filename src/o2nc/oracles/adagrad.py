@@ -6,16 +6,14 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_number
+from ..learners.base import OPTIONAL
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import Hull, OperatorSet
+from ..sets import Hull
 from ..sets.base import Coordinates, first_set
 from ..sets.hull import METRIC_FLOOR
 from ..vectors import Vector, apply, dimension, leaf, zeros_like
-from . import base
-
-NEEDS = ("metric", "project_scaled", "sup_diameter")  # what a set must offer
+from .base import registry
+from .over_set import WithFactor
 
 
 class AdaGradState(NamedTuple):
@@ -27,7 +25,7 @@ class AdaGradState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AdaGrad:
+class AdaGrad(WithFactor):
     r"""AdaGrad with a diagonal metric: $u_{t+1}=\Pi^{H_t}(u_t-\eta H_t^{-1}g_t)$.
 
     $H_t=\mathrm{diag}(\sum_{s\le t}g_s^2)^{1/2}$. The projection is the one in the norm of $H_t$: `Hull` and `Box` have
@@ -52,41 +50,29 @@ class AdaGrad:
     array([1.    , 0.2929])
     """
 
-    set: OperatorSet
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        base.check_set("AdaGrad", self.set, *NEEDS)
-        if self.eta is not None:
-            check_number("AdaGrad(eta=...)", self.eta, positive=True)
+    needs = ("metric", "project_scaled", "sup_diameter")
 
     def init(self, x: Vector) -> AdaGradState:
         """The set's starting point."""
-        u = base.start("AdaGrad", self.set, x, *NEEDS)
+        u = self.start(x)
         return AdaGradState(u=u, V=zeros_like(u), t=_xp.first_round(leaf(x)))
-
-    def play(self, state: AdaGradState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
 
     def learn(self, state: AdaGradState, loss: Loss) -> AdaGradState:
         """One step in the metric of the gradients so far."""
-        S, g = self.set.at(state.t + 1), base.gradient(self.set, state, loss)
-        V, eta = apply(lambda v, a: v + a * a, state.V, g), self._factor(loss.m)
+        S, g = self.set.at(state.t + 1), self.gradient(state, loss)
+        V, eta = apply(lambda v, a: v + a * a, state.V, g), self.factor(loss.m)
         h = S.metric(apply(lambda v: _xp.namespace(v).sqrt(v), V))  # type: ignore[attr-defined]
         u = apply(lambda u, a, b: u - eta * a / b, state.u, g, h)
         return AdaGradState(u=S.project_scaled(u, h), V=V, t=state.t + 1)  # type: ignore[attr-defined]
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
-        if not self.set.holds_identity:
-            return math.inf
-        if self.set.sup_diameter(x) == 0:  # type: ignore[attr-defined]
-            return 0.0
-        D, eta = self.set.sup_diameter(x), self._factor(x)  # type: ignore[attr-defined]
-        k, hull = dimension(self.set.start(x)), isinstance(first_set(self.set, x), Hull)
-        floor = 1 + METRIC_FLOOR * k if hull else 1.0
-        return floor * (D**2 / (2 * eta) + eta) * self.set.gradient_factor(x) * math.sqrt(k * energy)
+    def diameter(self, x: Vector) -> float:
+        """The sup-norm diameter."""
+        return self.set.sup_diameter(x)  # type: ignore[attr-defined]
 
-    def _factor(self, x: Vector) -> float:
-        return self.eta if self.eta is not None else self.set.sup_diameter(x) / math.sqrt(2)  # type: ignore[attr-defined]
+    def slope(self, x: Vector, D: float, eta: float) -> float:
+        """The stated bound for gradients that are as large in every coordinate."""
+        k, hull = dimension(self.set.start(x)), isinstance(first_set(self.set, x), Hull)
+        return (1 + METRIC_FLOOR * k if hull else 1.0) * (D**2 / (2 * eta) + eta) * math.sqrt(k)
+
+
+registry.add("adagrad", lambda S, rate, C: AdaGrad(S, rate), "one step size a coordinate", rate=OPTIONAL)

@@ -1,19 +1,20 @@
 """Hedging between the directions of other optimizers."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from .. import _xp
-from .._xp import Array
-from ..directions import Direction, Momentum, OnMatrices
+from ..directions import Adam, Direction, Momentum, OnMatrices, Sign
+from ..learners import AdaHedge, Learner
+from ..learners.base import check_learner
 from ..losses import Loss
-from ..operators import Mixture, Operator, Toward, trusted
-from ..vectors import Blocks, Vector, inner
-from .adahedge import AdaHedge
-from .experts import OverExperts, made_for, slot_bound
+from ..operators import Toward, trusted
+from ..vectors import Blocks, Vector, check_vector, inner
+from .base import registry
+from .mixing import Mixing, zero_row
 
 
 class AdaptiveState(NamedTuple):
@@ -24,7 +25,7 @@ class AdaptiveState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive:
+class Adaptive(Mixing):
     r"""A learner over adaptive experts: it plays $\sum_kw_{t,k}U_{t,k}$ with $U_{t,k}m_t=d_k(m_t)$.
 
     The directions $d_k$ are those of other optimizers (momentum, Adam's, Muon's, ...), computed from the past and
@@ -37,7 +38,7 @@ class Adaptive:
 
     Args:
         experts: the directions.
-        learner: makes the learner from a hull of K experts, by default `AdaHedge`; it sees K losses a round.
+        learner: gives the weights, by default `o2nc.learners.AdaHedge`; it sees K losses a round.
 
     Reference: the set-up of Algorithm 1, which lets the set change with t.
 
@@ -49,7 +50,7 @@ class Adaptive:
     """
 
     experts: Sequence[Direction]
-    learner: Callable[[Any], OverExperts] = AdaHedge
+    learner: Learner = field(default_factory=AdaHedge)
 
     def __post_init__(self) -> None:
         if not isinstance(self.experts, Iterable):
@@ -59,40 +60,33 @@ class Adaptive:
             raise ValueError("`Adaptive(experts=...)` must have at least one direction; got none.")
         for expert in experts:
             if isinstance(expert, type) or not isinstance(expert, Direction):
-                raise TypeError(f"`Adaptive(experts=...)` must be directions of `o2nc.directions` or like them; got {expert!r}.")
+                raise TypeError(f"`Adaptive(experts=...)` must be directions of `o2nc.directions`; got {expert!r}.")
         object.__setattr__(self, "experts", experts)
-        object.__setattr__(self, "_learner", made_for("Adaptive", self.learner, len(experts)))
+        check_learner("Adaptive(learner=...)", self.learner, len(experts))
 
     def init(self, x: Vector) -> AdaptiveState:
         """The states of the learner and of the experts."""
-        return AdaptiveState(self._slots.init(x), tuple(expert.init(x) for expert in self.experts))
+        check_vector("x", x)
+        zero = zero_row(x, len(self.experts))
+        return AdaptiveState(self.learner.init(zero), tuple(expert.init(x) for expert in self.experts))
 
-    def weights(self, state: AdaptiveState) -> Array:
-        """w_t, of shape (..., K)."""
-        return self._slots.weights(state.learner)
+    def operators(self, state: AdaptiveState, m: Vector) -> tuple[Toward, ...]:
+        """The experts' operators, which send m to their directions."""
+        directions = (legal(e, e.direction(s, m), m) for e, s in zip(self.experts, state.experts, strict=True))
+        return tuple(trusted(Toward, m=m, d=d) for d in directions)
 
-    def play(self, state: AdaptiveState, m: Vector) -> Operator:
-        """The mixture of the experts' operators."""
-        return trusted(Mixture, weights=self.weights(state), operators=self._operators(state, m))
+    def images(self, state: AdaptiveState, m: Vector) -> list[Vector]:
+        """The directions."""
+        return [U.d for U in self.operators(state, m)]
 
     def learn(self, state: AdaptiveState, loss: Loss) -> AdaptiveState:
         """Show the learner the losses of the directions, and the experts the sample."""
-        values = [loss(U.d) for U in self._operators(state, loss.m)]
-        losses = _xp.namespace(*values).concat(values, axis=-1)
         experts = tuple(e.learn(s, loss.s) for e, s in zip(self.experts, state.experts, strict=True))
-        return AdaptiveState(self._slots.observe(state.learner, losses), experts)
+        return AdaptiveState(self.learned(state, loss), experts)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        """That of the learner against any of its experts, if `Momentum` is one of them."""
-        return slot_bound(self.learner, [isinstance(expert, Momentum) for expert in self.experts], x, energy)
-
-    @property
-    def _slots(self) -> Any:
-        return self._learner  # type: ignore[attr-defined]
-
-    def _operators(self, state: AdaptiveState, m: Vector) -> tuple[Toward, ...]:
-        directions = (legal(e, e.direction(s, m), m) for e, s in zip(self.experts, state.experts, strict=True))
-        return tuple(trusted(Toward, m=m, d=d) for d in directions)
+        """That of the learner against `Momentum`, if it is one of the experts."""
+        return self.learner.regret_bound([isinstance(expert, Momentum) for expert in self.experts], energy)
 
 
 def legal(expert: Direction, d: Vector, m: Vector) -> Vector:
@@ -131,3 +125,8 @@ def shortened(d: Vector, m: Vector) -> Vector:
     xp = _xp.namespace(square)
     safe = xp.where(square > 0, square, xp.ones_like(square))
     return d * xp.where(square > limit, xp.sqrt(limit / safe), xp.ones_like(square))
+
+
+registry.add(
+    "adaptive", lambda S, rate, C: Adaptive([Momentum(), Adam(), Sign()]), "AdaHedge over directions", circuit=True
+)

@@ -1,18 +1,21 @@
-"""The contract of an online learner, and what learners over a set share."""
+"""The contract of an online learner over operators, and the registry of all that there are."""
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from .. import _xp
 from .._xp import Array
+from ..learners.base import NEEDED, State
 from ..losses import Loss
-from ..operators import Operator, act
-from ..sets import OperatorSet, Varying
-from ..sets.base import Coordinates, first_set
-from ..vectors import Scalar, Vector, check_vector, inner
+from ..operators import Operator
+from ..registry import Registry
+from ..vectors import Vector
 
-State = Any  # a NamedTuple of arrays
+# the oracles by name: ``make(S, rate, C)`` from a set, a rate or None for its own, and a bound on the range of a loss.
+# facts: ``rate``, whether it takes one, in words; ``tuned``, (c, p) if that for T rounds is c / T^p, not 2 / T^0.5;
+# ``static=False`` if its static regret need not be small; and of those that are made from other oracles or directions,
+# which the command line does not offer, ``circuit=True``, with ``sees_x=True`` if ``make`` needs a vector too
+registry = Registry("oracle")
 
 
 @runtime_checkable
@@ -43,44 +46,17 @@ class Oracle(Protocol):
         ...
 
 
-class SetState(NamedTuple):
-    """The state of a learner over a set that keeps nothing else."""
+def example(name: str, S: Any, x: Vector, T: int = 400) -> Any:
+    """A registered oracle over the set S for vectors like x, tuned for T rounds with losses between -1 and 1.
 
-    u: Coordinates  # the point to play, in the coordinates of the set of round t
-    t: Array  # the round, counted from 1, shape (1,)
-
-
-def start(learner: str, operators: OperatorSet, x: Vector, *needs: str) -> Coordinates:
-    """Where a learner starts, once ``x`` and the set of round 1 (for `Varying` not known before) are checked."""
-    check_vector("x", x)
-    check_set(learner, first_set(operators, x), *needs)
-    return operators.start(x)
-
-
-def play(operators: OperatorSet, state: Any) -> Operator:
-    """The operator at the learner's point."""
-    return operators.at(state.t).operator(state.u)
-
-
-def gradient(operators: OperatorSet, state: Any, loss: Loss) -> Coordinates:
-    """The gradient of the loss in the coordinates of the set, at the point played."""
-    S = operators.at(state.t)
-    return S.pullback(loss.gradient(act(S.operator(state.u), loss.m)), loss.m)
-
-
-def flat(operators: OperatorSet, u: Coordinates) -> Coordinates:
-    """The coordinates with one axis."""
-    return _xp.flatten_matrix(u) if operators.axes == 2 else u
-
-
-def square(operators: OperatorSet, g: Coordinates) -> Scalar:
-    """|g|^2 in the coordinates of the set, as a scalar of shape (..., 1)."""
-    return inner(flat(operators, g), flat(operators, g))
-
-
-def scaled(operators: OperatorSet, scalar: Scalar, g: Coordinates) -> Coordinates:
-    """``scalar`` times g, where the scalar has shape (..., 1) or is a number."""
-    return g * (scalar[..., None] if operators.axes == 2 and not isinstance(scalar, (int, float)) else scalar)
+    >>> from o2nc.sets import Box
+    >>> example("omd", Box(), None, T=100).eta
+    0.2
+    """
+    entry = registry[name]
+    factor, power = entry.facts.get("tuned", (2, 0.5))
+    rate = factor * T**-power if entry.facts.get("rate") == NEEDED else None
+    return entry.make(S, rate, 2.0, x) if entry.facts.get("sees_x") else entry.make(S, rate, 2.0)
 
 
 def check_is_oracle(name: str, oracle: Any) -> None:
@@ -108,12 +84,3 @@ def weights_of(oracle: Oracle, state: State) -> Array | None:
     """The weights of its experts, (..., K), of an oracle that has ``weights(state)``; None if it has none."""
     weights = getattr(oracle, "weights", None)
     return None if weights is None else weights(state)
-
-
-def check_set(learner: str, operators: Any, *needs: str) -> None:
-    """Raise unless ``operators`` is a set that offers what the learner needs of it."""
-    if isinstance(operators, type) or not isinstance(operators, (OperatorSet, Varying)):
-        raise TypeError(f"`{learner}(set=...)` must be a set of operators; got {operators!r}.")
-    for need in needs:
-        if not isinstance(operators, Varying) and not hasattr(operators, need):
-            raise TypeError(f"`{learner}(set=...)` must offer `{need}`; {type(operators).__name__} does not.")

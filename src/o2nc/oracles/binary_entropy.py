@@ -7,8 +7,8 @@ from .. import _xp
 from .._xp import Array
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
-from ..vectors import Scalar, inner, zeros_like
-from .base import flat
+from ..vectors import Scalar, zeros_like
+from .coordinates import dot
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class BinaryEntropic:
 
         def phi(u: Coordinates) -> Scalar:
             terms, ones = (operators.factorwise(f, u) for f in (entropy, ones_like))  # type: ignore[attr-defined]
-            return inner(flat(operators, terms), flat(operators, ones))
+            return dot(operators, terms, ones)
 
-        return phi(u) - phi(v) - inner(flat(operators, self.dual(operators, v)), flat(operators, u - v))
+        return phi(u) - phi(v) - dot(operators, self.dual(operators, v), u - v)
 
     def stability(self, operators: OperatorSet, x: Any) -> float:
         """An eighth of the square of the set's gradient factor."""

@@ -8,11 +8,12 @@ from .. import _xp
 from .._xp import Array
 from ..checks import check_number
 from ..losses import Loss
-from ..operators import Operator
 from ..sets import OperatorSet
 from ..sets.base import Coordinates
-from ..vectors import Scalar, Vector, inner, leaf, zero_scalar, zeros_like
-from . import base
+from ..vectors import Scalar, Vector, leaf, zero_scalar, zeros_like
+from .base import registry
+from .coordinates import dot, scaled, square
+from .over_set import OverSet
 
 ROUNDING = 100  # a point is outside the set if it is farther from it than this many roundings of its own norm
 
@@ -31,7 +32,7 @@ class CoinBettingState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CoinBetting:
+class CoinBetting(OverSet):
     r"""Krichevsky-Trofimov betting: plays the projection $u_{t+1}$ of $w_{t+1}=u_1+M_tX_t/(C_t(A_t+C_t))$.
 
     $u_1$ is the identity, or the set's start if the identity is not there. With $C_t=\max(scale,\max_{s\le t}\|g_s\|)$
@@ -61,37 +62,32 @@ class CoinBetting:
     array([0.5])
     """
 
-    set: OperatorSet
     endowment: float = 1.0
     scale: float = 0.0
 
     def __post_init__(self) -> None:
-        base.check_set("CoinBetting", self.set)
+        super().__post_init__()
         check_number("CoinBetting(endowment=...)", self.endowment, positive=True)
         check_number("CoinBetting(scale=...)", self.scale)
 
     def init(self, x: Vector) -> CoinBettingState:
         """No bet: the identity, if it is there."""
-        start, zero = base.start("CoinBetting", self.set, x), zero_scalar(x)
+        start, zero = self.start(x), zero_scalar(x)
         u = self.set.identity(x) if self.set.holds_identity else start
         C = zero + self.scale
         return CoinBettingState(
             u=u, w=u, start=u, X=zeros_like(u), A=zero, C=C, M=self.endowment * C, t=_xp.first_round(leaf(x))
         )
 
-    def play(self, state: CoinBettingState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
-
     def learn(self, state: CoinBettingState, loss: Loss) -> CoinBettingState:
         """Win or lose the bet, and bet again."""
-        S, g = self.set.at(state.t + 1), base.gradient(self.set, state, loss)
+        S, g = self.set.at(state.t + 1), self.gradient(state, loss)
         xp = _xp.namespace(state.C)
-        C = xp.maximum(state.C, xp.sqrt(base.square(S, g)))
-        g = inward(S, base.scaled(S, state.C * _xp.inverse(C), g), state)
-        X, A = state.X - g, state.A + xp.sqrt(base.square(S, g))
-        M = state.M - inner(base.flat(S, g), base.flat(S, state.w - state.start)) + self.endowment * (C - state.C)
-        w = state.start + base.scaled(S, M * _xp.inverse(C) * _xp.inverse(A + C), X)
+        C = xp.maximum(state.C, xp.sqrt(square(S, g)))
+        g = inward(S, scaled(S, state.C * _xp.inverse(C), g), state)
+        X, A = state.X - g, state.A + xp.sqrt(square(S, g))
+        M = state.M - dot(S, g, state.w - state.start) + self.endowment * (C - state.C)
+        w = state.start + scaled(S, M * _xp.inverse(C) * _xp.inverse(A + C), X)
         return CoinBettingState(u=S.project(w), w=w, start=state.start, X=X, A=A, C=C, M=M, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
@@ -110,8 +106,11 @@ class CoinBetting:
 
 def inward(S: OperatorSet, g: Coordinates, state: CoinBettingState) -> Coordinates:
     """g without its component along w - u if a step along -g would lead farther out of the set."""
-    v, w = base.flat(S, state.w - state.u), base.flat(S, state.w)
-    along, square = inner(base.flat(S, g), v), inner(v, v)
-    xp, noise = _xp.namespace(square), (ROUNDING * _xp.machine_eps(square)) ** 2 * inner(w, w)
-    back: Scalar = xp.where((square > noise) & (along < 0), along * _xp.inverse(square), xp.zeros_like(square))
-    return g - base.scaled(S, back, state.w - state.u)
+    v = state.w - state.u
+    along, far = dot(S, g, v), square(S, v)
+    xp, noise = _xp.namespace(far), (ROUNDING * _xp.machine_eps(far)) ** 2 * square(S, state.w)
+    back: Scalar = xp.where((far > noise) & (along < 0), along * _xp.inverse(far), xp.zeros_like(far))
+    return g - scaled(S, back, v)
+
+
+registry.add("coin-betting", lambda S, rate, C: CoinBetting(S), "coin betting, which has no rate")

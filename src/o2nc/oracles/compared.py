@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
+from ..learners.base import State
 from ..losses import Loss
-from ..operators import Operator, act, check_acts, check_is_operator
-from ..vectors import Vector, check_vector, leaf, zero_scalar
-from .base import Oracle, State, check_is_oracle, stated_bound
+from ..operators import Identity, Operator, act, check_acts, check_is_operator
+from ..vectors import Vector, check_vector, leaf
+from .base import Oracle, check_is_oracle, registry, stated_bound
+from .mixing import row, zero_row
+from .ogd import OGD
 
 Comparator = Operator | Callable[[Array], Operator]
 
@@ -69,8 +72,7 @@ class Compared:
         for V in self.comparators:
             if isinstance(V, Operator):
                 check_acts("Compared(comparators=...)", V, x)
-        zero = zero_scalar(x)
-        regrets = _xp.namespace(zero).concat([zero] * len(self.comparators), axis=-1)
+        regrets = zero_row(x, len(self.comparators))
         return ComparedState(oracle=self.oracle.init(x), regrets=regrets, t=_xp.first_round(leaf(x)))
 
     def play(self, state: ComparedState, m: Vector) -> Operator:
@@ -81,8 +83,8 @@ class Compared:
         """Let the oracle learn, and add up the regrets."""
         played = loss(act(self.play(state, loss.m), loss.m))
         operators = [V if isinstance(V, Operator) else V(state.t) for V in self.comparators]
-        losses = [_row(loss(act(V, loss.m)), played) for V in operators]
-        regrets = state.regrets + played - _xp.namespace(played).concat(losses, axis=-1)
+        losses = [_as(loss(act(V, loss.m)), played) for V in operators]
+        regrets = state.regrets + played - row(losses)
         return ComparedState(oracle=self.oracle.learn(state.oracle, loss), regrets=regrets, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
@@ -90,5 +92,10 @@ class Compared:
         return stated_bound(self.oracle, x, energy)
 
 
-def _row(value: Array, like: Array) -> Array:
+def _as(value: Array, like: Array) -> Array:
     return _xp.namespace(value).reshape(value, like.shape)  # a comparator indexed by t of shape (1,) adds an axis
+
+
+registry.add(
+    "compared", lambda S, rate, C: Compared(OGD(S), [Identity()]), "OGD, with its regret against I", circuit=True
+)

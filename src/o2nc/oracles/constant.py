@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ..losses import Loss
 from ..operators import Identity, Operator, check_acts, check_is_operator
 from ..vectors import Vector, check_vector
+from .base import registry
 
 
 class ConstantState(NamedTuple):
@@ -52,3 +53,6 @@ class Constant:
     def regret_bound(self, x: Vector, energy: float) -> float:
         """0 for the identity, no bound otherwise."""
         return 0.0 if isinstance(self.U, Identity) else float("inf")
+
+
+registry.add("constant", lambda S, rate, C: Constant(), "the identity in every round", circuit=True)

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 from .. import _xp
 from ..checks import check_number
+from ..learners.base import NEEDED
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet, Varying
-from ..vectors import Vector, inner, leaf
-from . import base
+from ..sets import Varying
+from ..vectors import Vector, leaf
+from .base import registry
+from .coordinates import dot, scaled, square
 from .ftrl import FTRLState
+from .over_set import OverSet
 
 
 @dataclass(frozen=True, eq=False)
-class FrankWolfe:
+class FrankWolfe(OverSet):
     r"""Online conditional gradient: $u_{t+1}=u_t+\sigma_t(v_t-u_t)$ with $v_t=\arg\min_v\langle u_t-y_t,v\rangle$.
 
     $y_t=u_1-\eta\sum_{s\le t}g_s$ is what `FTRL` projects. Here one Frank-Wolfe step leads from $u_t$ towards its
@@ -41,11 +43,10 @@ class FrankWolfe:
     array([0.625, 0.625])
     """
 
-    set: OperatorSet
     eta: float
 
     def __post_init__(self) -> None:
-        base.check_set("FrankWolfe", self.set)
+        super().__post_init__()
         if isinstance(self.set, Varying):
             raise TypeError(
                 "`FrankWolfe(set=...)` must be the same set in every round, since nothing brings a point into another; "
@@ -55,22 +56,24 @@ class FrankWolfe:
 
     def init(self, x: Vector) -> FTRLState:
         """The set's starting point."""
-        u = base.start("FrankWolfe", self.set, x)
+        u = self.start(x)
         return FTRLState(u=u, y=u, t=_xp.first_round(leaf(x)))
-
-    def play(self, state: FTRLState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
 
     def learn(self, state: FTRLState, loss: Loss) -> FTRLState:
         """Add the gradient in the dual, and one step towards the minimiser."""
         S, u = self.set, state.u
-        y = state.y - self.eta * base.gradient(S, state, loss)
+        y = state.y - self.eta * self.gradient(state, loss)
         way = S.minimize(u - y) - u
-        sigma = inner(base.flat(S, y - u), base.flat(S, way)) * _xp.inverse(base.square(S, way))
+        sigma = dot(S, y - u, way) * _xp.inverse(square(S, way))
         step = _xp.namespace(sigma).clip(sigma, min=0.0, max=1.0)
-        return FTRLState(u=u + base.scaled(S, step, way), y=y, t=state.t + 1)
+        return FTRLState(u=u + scaled(S, step, way), y=y, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """inf: the bound counts rounds, since small gradients in many rounds may cost much and have little energy."""
         return math.inf
+
+
+registry.add(
+    "frank-wolfe", lambda S, rate, C: FrankWolfe(S, rate), "Frank-Wolfe steps, no projection",
+    rate=NEEDED, tuned=(1, 0.75),
+)  # fmt: skip

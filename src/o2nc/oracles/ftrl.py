@@ -1,19 +1,19 @@
 """Follow the regularized leader."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_number
+from ..learners.base import NEEDED
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet, Varying
+from ..sets import Varying
 from ..sets.base import Coordinates, first_set
 from ..vectors import Vector, leaf
-from . import base
-from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
+from .base import registry
+from .mirrors import Entropic
+from .over_set import Mirrored
 
 
 class FTRLState(NamedTuple):
@@ -25,7 +25,7 @@ class FTRLState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FTRL:
+class FTRL(Mirrored):
     r"""Follow the regularized leader: $u_{t+1}=\arg\min_u\sum_{s\le t}\langle g_s,u\rangle+D_\varphi(u,u_1)/\eta$.
 
     Unlike `OMD` it steps from the start and projects once, so that it forgets nothing that a projection cut off.
@@ -54,36 +54,23 @@ class FTRL:
     array([1., 0.])
     """
 
-    set: OperatorSet
-    eta: float
-    mirror: Mirror = field(default_factory=Euclidean)
-
-    def __post_init__(self) -> None:
-        base.check_set("FTRL", self.set)
-        check_number("FTRL(eta=...)", self.eta, positive=True)
-        check_mirror("FTRL", self.mirror, self.set)
-
     def init(self, x: Vector) -> FTRLState:
         """The set's starting point, or the map's own."""
-        u, S = base.start("FTRL", self.set, x), first_set(self.set, x)
-        self.mirror.check(S)
-        u = self.mirror.start(S, u)
-        return FTRLState(u=u, y=self.mirror.dual(S, u), t=_xp.first_round(leaf(x)))
-
-    def play(self, state: FTRLState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
+        u = self.start(x)
+        return FTRLState(u=u, y=self.mirror.dual(first_set(self.set, x), u), t=_xp.first_round(leaf(x)))
 
     def learn(self, state: FTRLState, loss: Loss) -> FTRLState:
         """Add the gradient in the dual, and project."""
-        y = state.y - self.eta * base.gradient(self.set, state, loss)
+        y = state.y - self.eta * self.gradient(state, loss)
         return FTRLState(u=self.mirror.project(self.set.at(state.t + 1), y), y=y, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``; inf if the set varies."""
-        if isinstance(self.set, Varying):
-            return math.inf
-        return (
-            start_divergence(self.mirror, self.set, x) / self.eta
-            + self.eta * self.mirror.stability(self.set, x) * energy
-        )
+        return math.inf if isinstance(self.set, Varying) else super().regret_bound(x, energy)
+
+
+registry.add("ftrl", lambda S, rate, C: FTRL(S, rate), "follow the regularized leader, Euclidean", rate=NEEDED)
+registry.add(
+    "ftrl-entropic", lambda S, rate, C: FTRL(S, rate, Entropic()), "follow the regularized leader, entropic",
+    rate=NEEDED,
+)  # fmt: skip

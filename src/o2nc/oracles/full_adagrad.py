@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_number
+from ..learners.base import OPTIONAL
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet
 from ..sets.base import Coordinates, first_set
 from ..vectors import Blocks, Vector
-from . import base
+from .base import registry
+from .coordinates import flat
+from .over_set import WithFactor
 
 RIDGE = 1e-3  # the part of sqrt(tr V) that is added to the metric, so that its condition number is at most 1/RIDGE
 ROUNDS = 300  # of the alternating projections in `project_metric`
@@ -28,7 +28,7 @@ class FullAdaGradState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FullAdaGrad:
+class FullAdaGrad(WithFactor):
     r"""AdaGrad with a full metric: $u_{t+1}=\Pi^{H_t}(u_t-\eta H_t^{-1}g_t)$, $V_t=\sum_{s\le t}g_sg_s^\top$.
 
     $H_t=V_t^{1/2}+10^{-3}\sqrt{\mathrm{tr}V_t}\,I$. The projection in the norm of $H_t$ has no closed form; it is found
@@ -55,49 +55,29 @@ class FullAdaGrad:
     array([1. , 0.5])
     """
 
-    set: OperatorSet
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        base.check_set("FullAdaGrad", self.set)
-        if self.eta is not None:
-            check_number("FullAdaGrad(eta=...)", self.eta, positive=True)
-
     def init(self, x: Vector) -> FullAdaGradState:
         """The set's starting point."""
         if isinstance(x, Blocks):
             raise TypeError("`FullAdaGrad` keeps one matrix for all coordinates and acts on one array; got Blocks.")
-        u = base.start("FullAdaGrad", self.set, x)
-        g = base.flat(first_set(self.set, x), u)
+        u = self.start(x)
+        g = flat(first_set(self.set, x), u)
         return FullAdaGradState(u=u, V=_xp.zeros((*g.shape, g.shape[-1]), g), t=_xp.first_round(x))
-
-    def play(self, state: FullAdaGradState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
 
     def learn(self, state: FullAdaGradState, loss: Loss) -> FullAdaGradState:
         """One step in the metric of the gradients so far."""
         S = self.set.at(state.t + 1)
-        g, u = base.flat(S, base.gradient(self.set, state, loss)), base.flat(S, state.u)
+        g, u = flat(S, self.gradient(state, loss)), flat(S, state.u)
         V = state.V + g[..., :, None] * g[..., None, :]
         w, Q = metric(V)
-        y = u - self._factor(loss.m) * in_basis(g, Q, 1 / w)
+        y = u - self.factor(loss.m) * in_basis(g, Q, 1 / w)
         shape = state.u.shape
-        u = project_metric(lambda v: base.flat(S, S.project(_xp.namespace(v).reshape(v, shape))), y, u, w, Q)
+        u = project_metric(lambda v: flat(S, S.project(_xp.namespace(v).reshape(v, shape))), y, u, w, Q)
         return FullAdaGradState(u=_xp.namespace(u).reshape(u, shape), V=V, t=state.t + 1)
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
-        if not self.set.holds_identity:
-            return math.inf
-        if self.set.diameter(x) == 0:
-            return 0.0
-        D, eta, S = self.set.diameter(x), self._factor(x), first_set(self.set, x)
-        k = base.flat(S, S.start(x)).shape[-1]
-        return (D**2 / (2 * eta) + eta) * (math.sqrt(k) + RIDGE * k) * self.set.gradient_factor(x) * math.sqrt(energy)
-
-    def _factor(self, x: Vector) -> float:
-        return self.eta if self.eta is not None else self.set.diameter(x) / math.sqrt(2)
+    def slope(self, x: Vector, D: float, eta: float) -> float:
+        """The stated bound for gradients that are as large in every coordinate."""
+        k = flat(first_set(self.set, x), self.set.start(x)).shape[-1]
+        return (D**2 / (2 * eta) + eta) * (math.sqrt(k) + RIDGE * k)
 
 
 def metric(V: Array) -> tuple[Array, Array]:
@@ -133,3 +113,9 @@ def project_metric(project, y: Array, u: Array, w: Array, Q: Array) -> Array:  #
         return new, q + p - new
 
     return _xp.repeat(step, ROUNDS, (u, xp.zeros_like(y)))[0]
+
+
+registry.add(
+    "full-adagrad", lambda S, rate, C: FullAdaGrad(S, rate), "AdaGrad with a full metric, cubic in the numbers learned",
+    rate=OPTIONAL,
+)  # fmt: skip

@@ -8,7 +8,7 @@ from .. import _xp
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates, first_set
 from ..vectors import Scalar, apply, inner
-from .base import square
+from .coordinates import square
 
 
 @runtime_checkable

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_number
+from ..learners.base import OPTIONAL
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet
 from ..sets.base import Coordinates
 from ..vectors import Vector, leaf, zero_scalar
-from . import base
+from .base import registry
+from .coordinates import or_one, scaled, square
 from .mirrors import Euclidean, start_divergence
+from .over_set import WithFactor
 
 
 class OGDState(NamedTuple):
@@ -25,7 +25,7 @@ class OGDState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class OGD:
+class OGD(WithFactor):
     r"""Online gradient descent over a set: $u_{t+1}=\Pi(u_t-\eta_tg_t)$.
 
     $g_t$ is the gradient of the loss at the played point, in the coordinates of the set, and $E_T=\sum_t\|g_t\|^2$.
@@ -51,37 +51,24 @@ class OGD:
     array([1. , 0.5])
     """
 
-    set: OperatorSet
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        base.check_set("OGD", self.set)
-        if self.eta is not None:
-            check_number("OGD(eta=...)", self.eta, positive=True)
-
     def init(self, x: Vector) -> OGDState:
         """The set's starting point."""
-        return OGDState(u=base.start("OGD", self.set, x), E=zero_scalar(x), t=_xp.first_round(leaf(x)))
-
-    def play(self, state: OGDState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
+        return OGDState(u=self.start(x), E=zero_scalar(x), t=_xp.first_round(leaf(x)))
 
     def learn(self, state: OGDState, loss: Loss) -> OGDState:
         """One projected gradient step."""
-        S, g = self.set.at(state.t + 1), base.gradient(self.set, state, loss)
-        E = state.E + base.square(S, g)
-        if self.eta is None:
-            xp = _xp.namespace(E)
-            step = self.set.diameter(loss.m) / xp.sqrt(2 * xp.where(E > 0, E, xp.ones_like(E)))
-        else:
-            step = self.eta
-        return OGDState(u=S.project(state.u - base.scaled(S, step, g)), E=E, t=state.t + 1)
+        S, g = self.set.at(state.t + 1), self.gradient(state, loss)
+        E = state.E + square(S, g)
+        step = self.set.diameter(loss.m) / _xp.namespace(E).sqrt(2 * or_one(E)) if self.eta is None else self.eta
+        return OGDState(u=S.project(state.u - scaled(S, step, g)), E=E, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         E = self.set.gradient_factor(x) ** 2 * energy
         distance = start_divergence(Euclidean(), self.set, x)
-        if math.isinf(distance) or self.eta is None:
-            return distance if math.isinf(distance) else self.set.diameter(x) * math.sqrt(2 * E)
-        return distance / self.eta + self.eta / 2 * E
+        if math.isinf(distance):
+            return math.inf
+        return self.set.diameter(x) * math.sqrt(2 * E) if self.eta is None else distance / self.eta + self.eta / 2 * E
+
+
+registry.add("ogd", lambda S, rate, C: OGD(S, rate), "online gradient descent", rate=OPTIONAL)

@@ -1,21 +1,19 @@
 """Online mirror descent."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .. import _xp
-from ..checks import check_number
+from ..learners.base import NEEDED
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet
-from ..sets.base import first_set
 from ..vectors import Vector, leaf
-from . import base
-from .base import SetState
-from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
+from .base import registry
+from .binary_entropy import BinaryEntropic
+from .mirrors import Entropic
+from .over_set import Mirrored, SetState
 
 
 @dataclass(frozen=True, eq=False)
-class OMD:
+class OMD(Mirrored):
     r"""Online mirror descent: $u_{t+1}=\Pi^\varphi(\nabla\varphi^{-1}(\nabla\varphi(u_t)-\eta g_t))$.
 
     Regret against every u of the set (of every set, if it varies), with $D_\varphi$ the divergence of the map:
@@ -47,34 +45,19 @@ class OMD:
     array([1.    , 0.3679])
     """
 
-    set: OperatorSet
-    eta: float
-    mirror: Mirror = field(default_factory=Euclidean)
-
-    def __post_init__(self) -> None:
-        base.check_set("OMD", self.set)
-        check_number("OMD(eta=...)", self.eta, positive=True)
-        check_mirror("OMD", self.mirror, self.set)
-
     def init(self, x: Vector) -> SetState:
         """The set's starting point, or the map's own."""
-        u, S = base.start("OMD", self.set, x), first_set(self.set, x)
-        self.mirror.check(S)
-        u = self.mirror.start(S, u)
-        return SetState(u=u, t=_xp.first_round(leaf(x)))
-
-    def play(self, state: SetState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
+        return SetState(u=self.start(x), t=_xp.first_round(leaf(x)))
 
     def learn(self, state: SetState, loss: Loss) -> SetState:
         """One step from the current point, in the dual."""
-        y = self.mirror.dual(self.set.at(state.t), state.u) - self.eta * base.gradient(self.set, state, loss)
+        y = self.mirror.dual(self.set.at(state.t), state.u) - self.eta * self.gradient(state, loss)
         return SetState(u=self.mirror.project(self.set.at(state.t + 1), y), t=state.t + 1)
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
-        return (
-            start_divergence(self.mirror, self.set, x) / self.eta
-            + self.eta * self.mirror.stability(first_set(self.set, x), x) * energy
-        )
+
+registry.add("omd", lambda S, rate, C: OMD(S, rate), "mirror descent, Euclidean", rate=NEEDED)
+registry.add("omd-entropic", lambda S, rate, C: OMD(S, rate, Entropic()), "mirror descent, entropic", rate=NEEDED)
+registry.add(
+    "omd-binary", lambda S, rate, C: OMD(S, rate, BinaryEntropic()), "mirror descent, binary entropy: matrix weights",
+    rate=NEEDED, tuned=(4, 0.5),
+)  # fmt: skip

@@ -1,20 +1,19 @@
 """Online mirror descent with hints."""
 
 import math
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_number
+from ..learners.base import NEEDED
+from ..learners.hints import Hint, check_hint, first_hint, last
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet
-from ..sets.base import Coordinates, first_set
-from ..vectors import Vector, leaf, zeros_like
-from . import base
-from .hints import Hint, check_hint, first_hint, last
-from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
+from ..sets.base import Coordinates
+from ..vectors import Blocks, Vector, leaf, shape_of, zeros_like
+from .base import registry
+from .over_set import Mirrored
 
 
 class OptimisticOMDState(NamedTuple):
@@ -27,7 +26,7 @@ class OptimisticOMDState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class OptimisticOMD:
+class OptimisticOMD(Mirrored):
     r"""Mirror descent with hints: a step of `OMD` from $p_t$ to $p_{t+1}$, and one more along the hint to $u_{t+1}$.
 
     $p_{t+1}=\Pi^\varphi(\nabla\varphi^{-1}(\nabla\varphi(p_t)-\eta g_t))$ in the set of round t, and
@@ -51,7 +50,7 @@ class OptimisticOMD:
         eta: the rate.
         mirror: `Euclidean` (the default), `Entropic` or `BinaryEntropic`.
         hint: a function from the gradient and the hint of the round before, both 0 before round 1, and t to the hint
-            for round t; `o2nc.oracles.hints.last` if not given, the gradient of the round before.
+            for round t; `o2nc.learners.hints.last` if not given, the gradient of the round before.
 
     Reference: Rakhlin and Sridharan (2013), Lemma 2.
 
@@ -64,44 +63,40 @@ class OptimisticOMD:
     (array([1.  , 0.75]), array([1. , 0.5]))
     """
 
-    set: OperatorSet
-    eta: float
-    mirror: Mirror = field(default_factory=Euclidean)
     hint: Hint = last
 
     def __post_init__(self) -> None:
-        base.check_set("OptimisticOMD", self.set)
-        check_number("OptimisticOMD(eta=...)", self.eta, positive=True)
-        check_mirror("OptimisticOMD", self.mirror, self.set)
+        super().__post_init__()
         check_hint("OptimisticOMD", self.hint)
 
     def init(self, x: Vector) -> OptimisticOMDState:
         """The set's starting point, or the map's own, and a step along the first hint."""
-        p, S, t = base.start("OptimisticOMD", self.set, x), first_set(self.set, x), _xp.first_round(leaf(x))
-        self.mirror.check(S)
-        p = self.mirror.start(S, p)
-        return self._hinted(p, first_hint("OptimisticOMD", self.hint, zeros_like(p), t), t)
-
-    def play(self, state: OptimisticOMDState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
+        p, t = self.start(x), _xp.first_round(leaf(x))
+        return self._hinted(p, first_hint("OptimisticOMD", self.hint, zeros_like(p), t, partial(shape_as, p)), t)
 
     def learn(self, state: OptimisticOMDState, loss: Loss) -> OptimisticOMDState:
         """One step along the gradient, and one along the next hint."""
-        S, g = self.set.at(state.t), base.gradient(self.set, state, loss)
+        S, g = self.set.at(state.t), self.gradient(state, loss)
         p = self.mirror.project(S, self.mirror.dual(S, state.p) - self.eta * g)
         return self._hinted(p, self.hint(g, state.h, state.t + 1), state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``; inf for other hints than `last`."""
-        if self.hint is not last:
-            return math.inf
-        return (
-            start_divergence(self.mirror, self.set, x) / self.eta
-            + 4 * self.eta * self.mirror.stability(first_set(self.set, x), x) * energy
-        )
+        return super().regret_bound(x, 4 * energy) if self.hint is last else math.inf
 
     def _hinted(self, p: Coordinates, h: Coordinates, t: Array) -> OptimisticOMDState:
         S = self.set.at(t)
         u = self.mirror.project(S, self.mirror.dual(S, p) - self.eta * h)
         return OptimisticOMDState(u=u, p=p, h=h, t=t)
+
+
+def shape_as(like: Coordinates, v: Any) -> tuple | None:
+    """The shape of v if it is of the kind of ``like``, an array or `Blocks`; None otherwise."""
+    alike = isinstance(v, Blocks) if isinstance(like, Blocks) else _xp.is_array(v)
+    return shape_of(v) if alike else None
+
+
+registry.add(
+    "optimistic-omd", lambda S, rate, C: OptimisticOMD(S, rate), "mirror descent with the last gradient as a hint",
+    rate=NEEDED, tuned=(1, 0.5),
+)  # fmt: skip

@@ -1,17 +1,18 @@
 """A learner over learners."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .. import _xp
-from .._xp import Array
+from ..learners import AdaHedge, Learner
+from ..learners.base import check_learner
 from ..losses import Loss
-from ..operators import Mixture, Operator, act, trusted
-from ..vectors import Vector
-from .adahedge import AdaHedge
-from .base import Oracle, check_oracles, stated_bound
-from .experts import OverExperts, made_for, slot_bound
+from ..operators import Operator
+from ..vectors import Vector, check_vector
+from .base import Oracle, check_oracles, registry, stated_bound
+from .constant import Constant
+from .mixing import Mixing, zero_row
+from .ogd import OGD
 
 
 class OverOraclesState(NamedTuple):
@@ -22,7 +23,7 @@ class OverOraclesState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class OverOracles:
+class OverOracles(Mixing):
     r"""Plays $\sum_kw_{t,k}U_{t,k}$, where $U_{t,k}$ is played by oracle k, with weights of an outer learner.
 
     Each oracle learns from every loss, as if it played alone. Together they learn over the hull of their sets, onto
@@ -34,7 +35,7 @@ class OverOracles:
 
     Args:
         oracles: the learners inside.
-        learner: makes the outer learner from a hull of K experts, by default `AdaHedge`; it sees K losses a round.
+        learner: the outer learner, by default `o2nc.learners.AdaHedge`; it sees K losses a round.
 
     Reference: Farina, Kroer and Sandholm (2019), regret circuits, the convex hull.
 
@@ -49,42 +50,36 @@ class OverOracles:
     """
 
     oracles: Sequence[Oracle]
-    learner: Callable[[Any], OverExperts] = AdaHedge
+    learner: Learner = field(default_factory=AdaHedge)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "oracles", check_oracles("OverOracles(oracles=...)", self.oracles))
-        object.__setattr__(self, "_outer", made_for("OverOracles", self.learner, len(self.oracles)))
+        check_learner("OverOracles(learner=...)", self.learner, len(self.oracles))
 
     def init(self, x: Vector) -> OverOraclesState:
         """The states of the outer learner and of the oracles."""
-        return OverOraclesState(self._slots.init(x), tuple(oracle.init(x) for oracle in self.oracles))
+        check_vector("x", x)
+        zero = zero_row(x, len(self.oracles))
+        return OverOraclesState(self.learner.init(zero), tuple(oracle.init(x) for oracle in self.oracles))
 
-    def weights(self, state: OverOraclesState) -> Array:
-        """w_t, of shape (..., K)."""
-        return self._slots.weights(state.learner)
-
-    def play(self, state: OverOraclesState, m: Vector) -> Operator:
-        """The mixture of what the oracles play."""
-        return trusted(Mixture, weights=self.weights(state), operators=self._operators(state, m))
+    def operators(self, state: OverOraclesState, m: Vector) -> tuple[Operator, ...]:
+        """What the oracles play."""
+        return tuple(oracle.play(part, m) for oracle, part in zip(self.oracles, state.oracles, strict=True))
 
     def learn(self, state: OverOraclesState, loss: Loss) -> OverOraclesState:
         """Show the outer learner the losses of the oracles, and each oracle the loss."""
-        values = [loss(act(U, loss.m)) for U in self._operators(state, loss.m)]
-        losses = _xp.namespace(*values).concat(values, axis=-1)
         oracles = tuple(oracle.learn(part, loss) for oracle, part in zip(self.oracles, state.oracles, strict=True))
-        return OverOraclesState(self._slots.observe(state.learner, losses), oracles)
+        return OverOraclesState(self.learned(state, loss), oracles)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """The least, over the oracles, of the outer learner's bound against this one plus its own."""
         K = len(self.oracles)
         return min(
-            slot_bound(self.learner, [j == k for j in range(K)], x, energy) + stated_bound(oracle, x, energy)
+            self.learner.regret_bound([j == k for j in range(K)], energy) + stated_bound(oracle, x, energy)
             for k, oracle in enumerate(self.oracles)
         )
 
-    @property
-    def _slots(self) -> Any:
-        return self._outer  # type: ignore[attr-defined]
 
-    def _operators(self, state: OverOraclesState, m: Vector) -> tuple[Operator, ...]:
-        return tuple(oracle.play(part, m) for oracle, part in zip(self.oracles, state.oracles, strict=True))
+registry.add(
+    "over-oracles", lambda S, rate, C: OverOracles([Constant(), OGD(S)]), "AdaHedge over I and OGD", circuit=True
+)

@@ -12,7 +12,8 @@ from ..operators import Blockwise, Operator, act, trusted
 from ..operators.scalars import flat_shapes
 from ..states import ByBlock
 from ..vectors import Blocks, Vector, check_shapes, check_vector
-from .base import Oracle, check_oracles, stated_bound
+from .base import Oracle, check_oracles, registry, stated_bound
+from .ogd import OGD
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,3 +103,14 @@ class OnBlock:
 
     def __matmul__(self, X: Any) -> Any:
         return act(self.U, Blocks((X,))).arrays[0]
+
+
+def _one_a_block(S: Any, rate: float | None, C: float, x: Vector) -> Product:
+    """OGD on every block of x, or on two halves of an array."""
+    if isinstance(x, Blocks):
+        return Product([OGD(S)] * len(x.arrays))
+    half = (x.shape[-1] + 1) // 2
+    return Product([OGD(S)] * 2, [(half,), (x.shape[-1] - half,)])
+
+
+registry.add("product", _one_a_block, "OGD on each block", circuit=True, sees_x=True)

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_number
+from ..learners.base import OPTIONAL
 from ..losses import Loss
-from ..operators import Operator
-from ..sets import OperatorSet, Varying
+from ..sets import Varying
 from ..sets.base import Coordinates
 from ..vectors import Vector, leaf, zero_scalar, zeros_like
-from . import base
+from .base import registry
+from .coordinates import or_one, scaled, square
 from .mirrors import Euclidean, start_divergence
+from .over_set import WithFactor
 
 
 class SoloFTRLState(NamedTuple):
@@ -27,7 +28,7 @@ class SoloFTRLState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SoloFTRL:
+class SoloFTRL(WithFactor):
     r"""Scale-free follow the regularized leader: $u_{t+1}=\Pi(u_1-\eta L_t/\sqrt{E_t})$.
 
     $L_t=\sum_{s\le t}g_s$ and $E_t=\sum_{s\le t}\|g_s\|^2$: the leader with the regularizer
@@ -62,41 +63,28 @@ class SoloFTRL:
     [[1.0, 0.6], [1.0, 0.6]]
     """
 
-    set: OperatorSet
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        base.check_set("SoloFTRL", self.set)
-        if self.eta is not None:
-            check_number("SoloFTRL(eta=...)", self.eta, positive=True)
+    own = math.sqrt(3) / 2
 
     def init(self, x: Vector) -> SoloFTRLState:
         """The set's starting point."""
-        u = base.start("SoloFTRL", self.set, x)
+        u = self.start(x)
         return SoloFTRLState(u=u, start=u, L=zeros_like(u), E=zero_scalar(x), t=_xp.first_round(leaf(x)))
-
-    def play(self, state: SoloFTRLState, m: Vector) -> Operator:
-        """The operator at the current point."""
-        return base.play(self.set, state)
 
     def learn(self, state: SoloFTRLState, loss: Loss) -> SoloFTRLState:
         """Add the gradient, and step from the start."""
-        S, g = self.set.at(state.t + 1), base.gradient(self.set, state, loss)
-        L, E = state.L + g, state.E + base.square(S, g)
-        xp = _xp.namespace(E)
-        step = self._factor(loss.m) / xp.sqrt(xp.where(E > 0, E, xp.ones_like(E)))
-        u = S.project(state.start - base.scaled(S, step, L))
+        S, g = self.set.at(state.t + 1), self.gradient(state, loss)
+        L, E = state.L + g, state.E + square(S, g)
+        step = self.factor(loss.m) / _xp.namespace(E).sqrt(or_one(E))
+        u = S.project(state.start - scaled(S, step, L))
         return SoloFTRLState(u=u, start=state.start, L=L, E=E, t=state.t + 1)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``; inf if the set varies."""
-        if isinstance(self.set, Varying) or not self.set.holds_identity:
-            return math.inf
-        D, eta = self.set.diameter(x), self._factor(x)
-        if D == 0:
-            return 0.0
-        factor = start_divergence(Euclidean(), self.set, x) / eta + eta + D**2 / (4 * eta)
-        return factor * self.set.gradient_factor(x) * math.sqrt(energy)
+        return math.inf if isinstance(self.set, Varying) else super().regret_bound(x, energy)
 
-    def _factor(self, x: Vector) -> float:
-        return self.eta if self.eta is not None else math.sqrt(3) / 2 * self.set.diameter(x)
+    def slope(self, x: Vector, D: float, eta: float) -> float:
+        """The stated bound without the largest gradient."""
+        return start_divergence(Euclidean(), self.set, x) / eta + eta + D**2 / (4 * eta)
+
+
+registry.add("solo-ftrl", lambda S, rate, C: SoloFTRL(S, rate), "scale-free regularized leader", rate=OPTIONAL)

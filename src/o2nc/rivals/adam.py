@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
-from ..conversions.base import Conversion
+from ..conversions.base import Conversion, registry
 from ..vectors import Vector, apply, check_like, check_vector, zero_scalar, zeros_like
 
 
@@ -69,3 +69,6 @@ class Adam(Conversion):
         c1, c2 = b1 * state.c1 + (1 - b1), b2 * state.c2 + (1 - b2)
         dx = apply(lambda u, w: -self.eta * u / (_xp.namespace(w).sqrt(w) + self.epsilon), m * (1 / c1), v * (1 / c2))
         return dx, AdamState(m=m, v=v, c1=c1, c2=c2)
+
+
+registry.add("adam", lambda oracle: Adam(eta=0.1), "Adam")

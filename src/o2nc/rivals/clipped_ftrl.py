@@ -7,8 +7,10 @@ from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
 from ..constants import Nonsmooth
+from ..conversions.base import registry
 from ..vectors import Vector, inner, zero_scalar, zeros_like
 from .displacement import discount_and_radius
+from .exponentiated import ExponentiatedConversion
 
 
 class ClippedFTRLState(NamedTuple):
@@ -78,3 +80,10 @@ class ClippedFTRL:
     def learn(self, state: ClippedFTRLState, s: Vector) -> ClippedFTRLState:
         """The discounted sums with the new sample."""
         return ClippedFTRLState(m=self.b * state.m + s, v=self.b**2 * state.v + inner(s, s))
+
+
+registry.add(
+    "clipped-adam",
+    lambda oracle: ExponentiatedConversion(ClippedFTRL(D=1.0, b=0.9), T=100),
+    "conversion by discounted regret: clipped Adam",
+)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..checks import check_number, check_share
-from ..conversions.base import Conversion
+from ..conversions.base import Conversion, registry
 from ..vectors import Vector, check_like, check_vector, zeros_like
 
 
@@ -50,3 +50,6 @@ class HeavyBall(Conversion):
         check_like("s", s, state.m)
         m = self.mu * state.m + s
         return -self.eta * m, HeavyBallState(m=m)
+
+
+registry.add("heavy-ball", lambda oracle: HeavyBall(eta=0.1), "SGD with momentum")

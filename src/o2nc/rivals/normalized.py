@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from ..checks import check_number, check_share
 from ..constants import Smooth
-from ..conversions.base import Conversion
+from ..conversions.base import Conversion, registry
 from ..vectors import Vector, check_like, check_vector, inner, zeros_like
 
 
@@ -70,3 +70,8 @@ class NormalizedSGD(Conversion):
         square = inner(m, m)
         norm = _xp.namespace(square).sqrt(_xp.at_least(square, _xp.smallest_normal(square)))
         return m * (-self.eta / norm), NormalizedSGDState(m=m)
+
+
+registry.add(
+    "normalized-sgd", lambda oracle: NormalizedSGD(eta=0.1), "SGD with momentum, every step as long as every other"
+)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number
-from ..conversions.base import Conversion, as_scalar, check_given
+from ..conversions.base import Conversion, as_scalar, check_given, registry
 from ..vectors import Vector, apply, check_like, check_vector, inner, where, zero_scalar, zeros_like
 
 
@@ -133,3 +133,8 @@ def check_scaled(name: str, alpha: float, P1: float, high: float) -> None:
     check_number(f"{name}(P1=...)", P1)
     if not (isinstance(high, (int, float)) and high >= P1 and high > 0):
         raise ValueError(f"`{name}(high=...)` must be positive and at least P1 = {P1}; got {high!r}.")
+
+
+registry.add(
+    "osgm", lambda oracle: OnlineScaled(alpha=0.1, P1=0.1), "online scaled gradients, with null steps; needs values"
+)

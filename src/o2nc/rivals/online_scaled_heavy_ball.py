@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
-from ..conversions.base import Conversion, as_scalar, check_given
+from ..conversions.base import Conversion, as_scalar, check_given, registry
 from ..vectors import Vector, apply, check_like, check_vector, inner, where, zero_scalar, zeros_like
 from .online_scaled import check_scaled, descend, products
 
@@ -113,3 +113,10 @@ class OnlineScaledHeavyBall(Conversion):
             v=v,
             nulls=state.nulls + _xp.indicator(~better, state.nulls),
         )
+
+
+registry.add(
+    "osgm-best",
+    lambda oracle: OnlineScaledHeavyBall(alpha=0.1, P1=0.1, weight=1.0),
+    "online scaled gradients with momentum; needs values",
+)

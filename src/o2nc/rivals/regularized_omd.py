@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from ..checks import check_number, check_share
 from ..constants import Nonsmooth
+from ..conversions.base import registry
 from ..vectors import Vector, zeros_like
 from .displacement import discount_and_radius
+from .exponentiated import ExponentiatedConversion
 
 
 class RegularizedOMDState(NamedTuple):
@@ -82,3 +84,10 @@ class RegularizedOMD:
     def learn(self, state: RegularizedOMDState, s: Vector) -> RegularizedOMDState:
         """A step against the sample, and back towards rest."""
         return RegularizedOMDState(delta=(self.b / (1 + self.eta * self.mu)) * (state.delta - self.eta * s))
+
+
+registry.add(
+    "momentum-scaled",
+    lambda oracle: ExponentiatedConversion(RegularizedOMD(0.5, 0.5, 0.9), T=100),
+    "conversion by discounted regret: momentum with random scaling",
+)

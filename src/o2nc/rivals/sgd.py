@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..checks import check_number
-from ..conversions.base import Conversion
+from ..conversions.base import Conversion, registry
 from ..vectors import Vector, check_vector
 
 
@@ -42,3 +42,6 @@ class SGD(Conversion):
     ) -> tuple[Vector, SGDState]:
         """One step against the sample."""
         return -self.eta * s, state
+
+
+registry.add("sgd", lambda oracle: SGD(eta=0.1), "stochastic gradient descent")

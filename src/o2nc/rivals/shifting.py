@@ -9,7 +9,7 @@ from .._xp import Array
 from ..checks import check_horizon, check_number
 from ..constants import Nonsmooth
 from ..conversions.average import Average, no_average
-from ..conversions.base import Conversion, as_scalar, check_given, uniform_round
+from ..conversions.base import Conversion, as_scalar, check_given, registry, uniform_round
 from ..vectors import Vector, check_like, check_vector, leaf, project_ball, where, zero_scalar, zeros_like
 from .displacement import DisplacementLearner, check_is_learner
 
@@ -177,3 +177,10 @@ class ShiftingConversion(Conversion):
     def output(self, state: ShiftingState, x: Vector) -> Vector:
         """The average of the epoch that ends in round tau once that is over, of the epoch so far before."""
         return state.average.output
+
+
+registry.add(
+    "shifting",
+    lambda oracle: ShiftingConversion(BallOGD(D=1.0, eta=0.5), epoch=2, T=100),
+    "conversion by shifting regret",
+)

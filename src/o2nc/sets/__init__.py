@@ -1,6 +1,6 @@
 """Convex sets of operators: what an oracle chooses from."""
 
-from .base import OperatorSet
+from .base import OperatorSet, registry
 from .block_box import BlockBox
 from .box import Box
 from .fantope import Fantope
@@ -22,4 +22,5 @@ __all__ = [
     "SpectralBall",
     "TwoSided",
     "Varying",
+    "registry",
 ]

@@ -9,9 +9,14 @@ from typing import Any, Protocol, runtime_checkable
 from .. import _xp
 from .._xp import Array
 from ..operators import Operator
+from ..registry import Registry
 from ..vectors import Vector, leaf
 
 Coordinates = Any  # an array (..., K), a vector, or an array (..., d, d)
+
+# ``make(experts, x)`` is a set for vectors like x; ``experts`` are operators, the identity first, for sets that mix.
+# Facts: what it is ``over``, "weights", a "diagonal", a "matrix" or "factors" of one; ``cli`` if `o2nc` offers it.
+registry = Registry("set")
 
 
 @runtime_checkable

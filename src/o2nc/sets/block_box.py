@@ -8,6 +8,7 @@ from .._xp import Array
 from ..operators import Operator, Scalars, trusted
 from ..operators.scalars import flat_shapes
 from ..vectors import Blocks, Vector, check_shapes, inner, leaf, split
+from .base import registry
 from .box import Box
 
 
@@ -65,3 +66,13 @@ class BlockBox(Box):
         if self.shapes is None:
             raise ValueError("`BlockBox(shapes=...)` must be given to act on an array; got none.")
         return split(x, flat_shapes(self.shapes))
+
+
+def _halves(x: Vector) -> tuple[tuple[int, ...], ...] | None:
+    """The shapes that cut an array in two; `Blocks` are cut already."""
+    return None if isinstance(x, Blocks) else ((x.shape[-1] // 2,), (-(-x.shape[-1] // 2),))
+
+
+registry.add(
+    "block-box", lambda experts, x: BlockBox(shapes=_halves(x)), "a factor in [0, 1] for each block", over="diagonal"
+)

@@ -8,7 +8,7 @@ from .. import _xp
 from .._xp import Array
 from ..operators import Diagonal, Operator, trusted
 from ..vectors import Vector, apply, dimension
-from .base import Static
+from .base import Static, registry
 
 
 @dataclass(frozen=True)
@@ -101,3 +101,6 @@ class Box(Static):
     def holds_identity(self) -> bool:
         """Whether high = 1."""
         return self.high == 1
+
+
+registry.add("box", lambda experts, x: Box(), "diagonal matrices with entries in [0, 1]", over="diagonal", cli=True)

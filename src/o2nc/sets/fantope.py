@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from .. import _xp
 from .._xp import Array
 from ..vectors import Vector
+from .base import registry
 from .matrices import Matrices
 
 
@@ -87,3 +88,8 @@ class Fantope(Matrices):
         share = xp.clip((F[..., :-1] - self.k) / xp.where(fall > 0, fall, xp.ones_like(fall)), max=1.0)
         meets = xp.where(F[..., :-1] >= self.k, left + share * (right - left), left[..., :1])
         return xp.clip(w - xp.maximum(_xp.largest(meets), -top), min=0.0, max=1.0)
+
+
+registry.add(
+    "fantope", lambda experts, x: Fantope(max(1, x.shape[-1] // 2)), "the hull of projectors of rank k", over="matrix"
+)

@@ -8,7 +8,7 @@ from .. import _xp
 from .._xp import Array
 from ..operators import Identity, Mixture, Operator, act, check_acts, check_operators, trusted
 from ..vectors import Blocks, Scalar, Vector, inner, leaf
-from .base import Static
+from .base import Static, registry
 
 METRIC_FLOOR = 1e-4  # the smallest ratio of two weights of a diagonal norm on the simplex
 
@@ -114,3 +114,6 @@ class Hull(Static):
     def holds_identity(self) -> bool:
         """Whether an `Identity` is one of the operators; a hull that holds it unseen is not recognised."""
         return any(isinstance(U, Identity) for U in self.operators)
+
+
+registry.add("hull", lambda experts, x: Hull(experts), "mixtures of the experts", over="weights", cli=True)

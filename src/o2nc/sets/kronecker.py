@@ -4,6 +4,7 @@ A product A X B is not linear in (A, B), so it is no set of operators for an onl
 (A X + X B) / 2 are, at p^2, q^2 and p^2 + q^2 coordinates instead of (p q)^2.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,16 +13,17 @@ from .. import _xp
 from .._xp import Array
 from ..checks import brief
 from ..operators import Blockwise, LeftFactor, Operator, RightFactor, trusted
-from ..vectors import Blocks, Vector, mat, shape_of
-from .base import OperatorSet, Static
+from ..vectors import Blocks, Vector, leaf, mat, shape_of
+from .base import OperatorSet, Static, registry
 from .spectral import SpectralBall
 
 
+@dataclass(frozen=True)
 class _OneSided(Static):
     """What the factors of the two sides share: the set of the factor, in whose coordinates the factor is."""
 
     shape: tuple[int, int]
-    factors: OperatorSet
+    factors: OperatorSet = field(default_factory=SpectralBall)
     kind: ClassVar[type]
     axes = 2
 
@@ -37,6 +39,12 @@ class _OneSided(Static):
     def operator(self, u: Array) -> Operator:
         """The operator with the factor u."""
         return trusted(Blockwise, operators=(trusted(self.kind, matrix=u),), shapes=(self.shape,))
+
+    def pullback(self, p: Vector, m: Vector) -> Array:
+        """The symmetric part of P M^T; from the right, of P^T M, which is that of M^T P."""
+        P, M = self._columns(p), self._columns(m)
+        xp = _xp.namespace(P)
+        return _xp.symmetric(xp.matmul(P, xp.matrix_transpose(M)))
 
     def project(self, u: Array) -> Array:
         """The projection of the factor."""
@@ -65,7 +73,11 @@ class _OneSided(Static):
 
     def _side(self, x: Vector) -> Array:
         """A vector on which the factor acts."""
-        raise NotImplementedError
+        return self._columns(x)[..., :, 0]
+
+    def _columns(self, x: Vector) -> Array:
+        """X with the vectors on which the factor acts as its columns."""
+        return matrix(x, self.shape)
 
 
 @dataclass(frozen=True)
@@ -87,18 +99,7 @@ class LeftFactors(_OneSided):
            [0.5, 0. ]])
     """
 
-    shape: tuple[int, int]
-    factors: OperatorSet = field(default_factory=SpectralBall)
     kind = LeftFactor
-
-    def pullback(self, p: Vector, m: Vector) -> Array:
-        """The symmetric part of P M^T."""
-        P, M = matrix(p, self.shape), matrix(m, self.shape)
-        xp = _xp.namespace(P)
-        return _xp.symmetric(xp.matmul(P, xp.matrix_transpose(M)))
-
-    def _side(self, x: Vector) -> Array:
-        return matrix(x, self.shape)[..., :, 0]
 
 
 @dataclass(frozen=True)
@@ -119,18 +120,10 @@ class RightFactors(_OneSided):
     array([4., 3.])
     """
 
-    shape: tuple[int, int]
-    factors: OperatorSet = field(default_factory=SpectralBall)
     kind = RightFactor
 
-    def pullback(self, p: Vector, m: Vector) -> Array:
-        """The symmetric part of M^T P."""
-        P, M = matrix(p, self.shape), matrix(m, self.shape)
-        xp = _xp.namespace(P)
-        return _xp.symmetric(xp.matmul(xp.matrix_transpose(M), P))
-
-    def _side(self, x: Vector) -> Array:
-        return matrix(x, self.shape)[..., 0, :]
+    def _columns(self, x: Vector) -> Array:
+        return _xp.namespace(leaf(x)).matrix_transpose(matrix(x, self.shape))
 
 
 def matrix(x: Vector, shape: tuple[int, int]) -> Array:
@@ -153,3 +146,16 @@ def check_factors(name: str, factors: Any) -> None:
     """Raise unless ``factors`` is a set of matrices, in the coordinates of the matrix itself."""
     if isinstance(factors, (type, _OneSided)) or not isinstance(factors, OperatorSet) or factors.axes != 2:
         raise TypeError(f"`{name}` must be a set of matrices, as SpectralBall(); got {factors!r}.")
+
+
+def squarest(x: Vector) -> tuple[int, int]:
+    """The shape of x as a matrix: that of its block, or of an array the most square one, with as many rows or more."""
+    if isinstance(x, Blocks):
+        return x.arrays[0].shape
+    d = x.shape[-1]
+    q = next(n for n in range(math.isqrt(d), 0, -1) if d % n == 0)
+    return d // q, q
+
+
+registry.add("left-factors", lambda experts, x: LeftFactors(squarest(x)), "X -> A X, A symmetric", over="factors")
+registry.add("right-factors", lambda experts, x: RightFactors(squarest(x)), "X -> X B, B symmetric", over="factors")

@@ -8,6 +8,7 @@ from typing import ClassVar
 from .. import _xp
 from .._xp import Array
 from ..vectors import Vector
+from .base import registry
 from .matrices import Matrices
 
 
@@ -78,3 +79,20 @@ class PositiveContractions(_Spectral):
     """
 
     low = 0.0
+
+
+SLOW = "slow, d^3 a round and replication"
+registry.add(
+    "positive",
+    lambda experts, x: PositiveContractions(),
+    f"symmetric matrices with eigenvalues in [0, 1]; {SLOW}",
+    over="matrix",
+    cli=True,
+)
+registry.add(
+    "spectral",
+    lambda experts, x: SpectralBall(),
+    f"symmetric matrices with eigenvalues in [-1, 1]; {SLOW}",
+    over="matrix",
+    cli=True,
+)

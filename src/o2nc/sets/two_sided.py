@@ -7,8 +7,8 @@ from .. import _xp
 from .._xp import Array
 from ..operators import Mixture, Operator, trusted
 from ..vectors import Vector
-from .base import OperatorSet, Static
-from .kronecker import LeftFactors, RightFactors, check_factors, check_shape
+from .base import OperatorSet, Static, registry
+from .kronecker import LeftFactors, RightFactors, check_factors, check_shape, squarest
 from .spectral import SpectralBall
 
 
@@ -92,3 +92,6 @@ class TwoSided(Static):
         (p, q), reshape = self.shape, _xp.namespace(u).reshape
         batch = u.shape[:-1]
         return reshape(u[..., : p * p], (*batch, p, p)), reshape(u[..., p * p :], (*batch, q, q))
+
+
+registry.add("two-sided", lambda experts, x: TwoSided(squarest(x)), "X -> (A X + X B) / 2", over="factors")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from .._xp import Array
 from ..vectors import Vector
-from .base import Coordinates, OperatorSet, first_set
+from .base import Coordinates, OperatorSet, first_set, registry
+from .hull import Hull
 
 
 @dataclass(frozen=True)
@@ -60,3 +61,8 @@ class Varying:
     def gradient_factor(self, x: Vector) -> float:
         """That of the first set."""
         return first_set(self, x).gradient_factor(x)
+
+
+registry.add(
+    "varying", lambda experts, x: Varying(lambda t: Hull(experts), True), "another set in each round", over="weights"
+)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number
-from ..vectors import Vector, leaf
-from .experts import OverExperts
+from .base import ExponentialWeights, registry
 
 
 class SquintState(NamedTuple):
@@ -17,11 +16,10 @@ class SquintState(NamedTuple):
 
     R: Array  # regret against each expert, in units of the scale, (..., K)
     V: Array  # sum of the squares of its increments, (..., K)
-    t: Array  # the round, counted from 1, (1,)
 
 
-@dataclass(frozen=True, eq=False)
-class Squint(OverExperts):
+@dataclass(frozen=True)
+class Squint(ExponentialWeights):
     r"""Weights $w_{t,k}\propto\pi_k\sum_i\eta_i\exp(\eta_iR_{t-1,k}-\eta_i^2V_{t-1,k})$, $\eta_i=2^{-i}$, i = 1 .. n.
 
     $r_{t,k}=(\langle w_t,\ell_t\rangle-\ell_{t,k})/S$ is the regret of the round against expert k; R and V are the sums
@@ -36,7 +34,6 @@ class Squint(OverExperts):
     $\sum_kw_{t,k}r_{t,k}=0$. It stays at most 1, and so does each of its terms.
 
     Args:
-        experts: operators, a `Hull` of them, or a `Varying` hull.
         scale: S, a bound on the range of a loss vector.
         rates: n; ``1 + log2(T) / 2`` rates serve T rounds.
         prior: positive weights that sum to 1; uniform if not given.
@@ -44,12 +41,10 @@ class Squint(OverExperts):
     Reference: Koolen and van Erven (2015), with a discrete prior on the rates.
 
     >>> import numpy as np
-    >>> from o2nc.losses import LinearLoss
-    >>> from o2nc.operators import Identity, Projector
-    >>> oracle = Squint([Identity(), Projector.from_mask(np.asarray([True, False]))], scale=1.0)
-    >>> m = np.asarray([0.0, 1.0])
-    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
-    >>> oracle.weights(state).round(4)
+    >>> from o2nc import learners
+    >>> learner = learners.Squint(scale=1.0)
+    >>> state = learner.learn(learner.init(np.zeros(2)), np.asarray([-1.0, 0.0]))
+    >>> learner.weights(state).round(4)
     array([0.5815, 0.4185])
     """
 
@@ -63,34 +58,33 @@ class Squint(OverExperts):
         if not isinstance(self.rates, int) or self.rates < 1:
             raise ValueError(f"`Squint(rates=...)` must be a whole number of at least 1; got {self.rates!r}.")
 
-    def init(self, x: Vector) -> SquintState:
+    def init(self, losses: Array) -> SquintState:
         """No regret so far."""
-        zero = self.zero_losses(x)
-        return SquintState(R=zero, V=zero, t=_xp.first_round(leaf(x)))
+        return SquintState(R=losses, V=losses)
 
     def weights(self, state: SquintState) -> Array:
         """w_t, of shape (..., K)."""
         etas = [2.0**-i for i in range(1, self.rates + 1)]
-        prior = _xp.like(self.log_prior(state.R), state.R)
+        prior = _xp.like(self.log_prior(state.R.shape[-1]), state.R)
         y = [prior + (eta * state.R - eta**2 * state.V + math.log(eta)) for eta in etas]
         xp, K = _xp.namespace(state.R), state.R.shape[-1]
         joint = _xp.softmax(xp.concat(y, axis=-1))  # (..., n K), rate by rate
         return sum((joint[..., i * K : (i + 1) * K] for i in range(1, self.rates)), start=joint[..., :K])
 
-    def observe(self, state: SquintState, losses: Array) -> SquintState:
+    def learn(self, state: SquintState, losses: Array) -> SquintState:
         """Add the regrets of the round."""
         w = self.weights(state)
         played = _xp.namespace(losses).sum(w * losses, axis=-1, keepdims=True)
         r = (played - losses) * (1 / self.scale)
-        return SquintState(R=state.R + r, V=state.V + r * r, t=state.t + 1)
+        return SquintState(R=state.R + r, V=state.V + r * r)
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``, since $V_T\le4\,$energy$/S^2$.
+    def bound(self, kl: float, l: float, energy: float) -> float:
+        r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``, since $V_T\le4\,$energy$/S^2$.
 
         It holds if no loss vector has a range above ``scale``: that is the caller's word.
         """
-        kl = self.identity_kl(x)
-        if math.isinf(kl) or min(self.log_prior(self.zero_losses(x))) == 0:
-            return kl
         V, price = 4 * energy / self.scale**2, kl + math.log(self.rates)
         return self.scale * min(price * 2.0**i + V / 2.0**i for i in range(1, self.rates + 1))
+
+
+registry.add("squint", lambda rate, C: Squint(C), "Hedge over experts and rates, second-order bound")

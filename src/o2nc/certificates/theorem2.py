@@ -5,12 +5,10 @@ from typing import Unpack
 from ..constants import Nonsmooth
 from .arguments import check_finite
 from .certificate import Certificate, Details
-from .nonsmooth_lemmas import localization, tracker_noise_root
+from .lemmas.nonsmooth import localization, tracker_noise_root
 
 
-def theorem2(
-    constants: Nonsmooth, regret: float, *, label: str = "a-posteriori", **details: Unpack[Details]
-) -> Certificate:
+def theorem2(constants: Nonsmooth, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The bound on the local stationarity of the output, for any a, eta and rho.
 
     $$\mathbb E\|\nabla f(\bar y_\tau)\|^{[\lambda]}\le\frac{2M}{\eta T}+\frac{2R}T+\rho+\frac{a(L^2+\sigma^2)}\rho
@@ -19,8 +17,8 @@ def theorem2(
     Args:
         constants: those of the run.
         regret: R, the expected static regret against the identity, measured or bounded beforehand.
-        label: "a-priori" if ``regret`` was known before the run.
-        details: ``measured``, ``interval``, ``replications`` and ``note`` of the certificate.
+        details: ``label`` ("a-priori" if ``regret`` was known before the run), ``measured``, ``interval``,
+            ``replications`` and ``note`` of the certificate.
 
     Reference: Theorem 2, first display.
 
@@ -47,12 +45,10 @@ def theorem2(
         "output": L / (a * T),
         "localization": constants.lam * localization(a, eta),
     }
-    return Certificate("Theorem 2: local stationarity of the output", label, terms, **details)
+    return Certificate("Theorem 2: local stationarity of the output", terms=terms, **details)
 
 
-def theorem2_tuned(
-    constants: Nonsmooth, regret: float, *, label: str = "a-posteriori", **details: Unpack[Details]
-) -> Certificate:
+def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The bound for the tuned a, eta and rho.
 
     $$\mathbb E\|\nabla f(\bar y_\tau)\|^{[\lambda]}\le 11\,\varepsilon_T+\frac L{M\sqrt\lambda}\varepsilon_T^{3/2}
@@ -83,4 +79,4 @@ def theorem2_tuned(
         "output": constants.L / (constants.M * constants.lam**0.5) * eps**1.5,
         "regret": 2 * regret / constants.T,
     }
-    return Certificate("Theorem 2, tuned: local stationarity of the output", label, terms, **details)
+    return Certificate("Theorem 2, tuned: local stationarity of the output", terms=terms, **details)

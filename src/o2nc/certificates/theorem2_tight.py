@@ -1,16 +1,14 @@
 """Certificates for Algorithm 2 that are tight: what a run can observe in place of worst cases."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from statistics import fmean
 
 from ..constants import Nonsmooth
-from .arguments import replicated
+from .arguments import replicated, same_length
 from .certificate import Certificate
-from .nonsmooth_lemmas import tracker_noise
-from .student import check_confidence, mean_interval
-from .tight_certificate import per_round_interval, same_length
+from .lemmas.nonsmooth import tracker_noise
+from .replications import estimated
 
 
 def output_mass(constants: Nonsmooth, blocks: int = 1) -> list[float]:
@@ -65,8 +63,8 @@ def tight_nonsmooth(
     >>> print(tight_nonsmooth(c, tracker=[0.3, 0.34], spread=[0.01, 0.02]))
     Theorem 2, tight: local stationarity of the output (a-posteriori)
       tracker          0.32
-      noise            0.189549
       spread           0.03
+      noise            0.189549
       bound            0.539549
       bound, interval  [-0.224002, 1.3031]
       replications     2
@@ -75,15 +73,13 @@ def tight_nonsmooth(
     tracker = replicated("tracker", tracker)
     energy = [W * tracker_noise(constants.a, constants.sigma)] * len(tracker) if energy is None else energy
     tracker, spread, energy = same_length(tracker=tracker, spread=spread, energy=energy)
-    root: Callable[[float], float] = lambda e: math.sqrt(W * e)
-    linear = [m + constants.lam * v for m, v in zip(tracker, spread, strict=True)]
-    return Certificate(
+    return estimated(
         "Theorem 2, tight: local stationarity of the output",
-        "plug-in" if len(tracker) == 1 else "a-posteriori",
-        {"tracker": fmean(tracker), "noise": root(fmean(energy)), "spread": constants.lam * fmean(spread)},
-        measured=measured,
-        interval=per_round_interval(linear, energy, root, confidence, T=1),
-        replications=len(tracker),
+        {"tracker": tracker, "spread": [constants.lam * v for v in spread]},
+        [energy],
+        lambda e: {"noise": math.sqrt(W * e)},
+        confidence,
+        measured,
     )
 
 
@@ -119,28 +115,13 @@ def held_out_nonsmooth(
     >>> print(f"{terms['gradient']:.4f} {terms['spread']:.2f}")
     0.2369 0.03
     """
-    check_confidence(confidence)
     named = {f"products[{i}]": block for i, block in enumerate(products)}
     *blocks, spread = same_length(**named, spread=spread)
     masses = output_mass(constants, len(blocks))
 
-    def gradient(means: Iterable[float]) -> float:
-        return sum(math.sqrt(mass * max(mean, 0.0)) for mass, mean in zip(masses, means, strict=True))
+    def rest(*means: float) -> dict[str, float]:
+        roots = (math.sqrt(mass * max(mean, 0.0)) for mass, mean in zip(masses, means[:-1], strict=True))
+        return {"gradient": sum(roots), "spread": constants.lam * means[-1]}
 
-    interval = None
-    if len(spread) > 1:
-        each = 1 - (1 - confidence) / (len(blocks) + 1)
-        ends = [mean_interval(block, each) for block in blocks]
-        low, high = mean_interval(spread, each)
-        interval = (
-            gradient(end[0] for end in ends) + constants.lam * max(low, 0.0),
-            gradient(end[1] for end in ends) + constants.lam * high,
-        )
-    return Certificate(
-        "Theorem 2, held out: local stationarity of the output",
-        "plug-in" if len(spread) == 1 else "a-posteriori",
-        {"gradient": gradient(map(fmean, blocks)), "spread": constants.lam * fmean(spread)},
-        measured=measured,
-        interval=interval,
-        replications=len(spread),
-    )
+    name = "Theorem 2, held out: local stationarity of the output"
+    return estimated(name, {}, [*blocks, spread], rest, confidence, measured)

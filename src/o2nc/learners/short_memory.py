@@ -7,8 +7,7 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
-from ..vectors import Vector, leaf
-from .experts import OverExperts
+from .base import ExponentialWeights, registry
 
 
 class ShortMemoryState(NamedTuple):
@@ -16,11 +15,10 @@ class ShortMemoryState(NamedTuple):
 
     C: Array  # discounted losses of the experts, (..., K)
     V: Array  # discounted squares of the ranges of the losses, (..., 1)
-    t: Array  # the round, counted from 1, (1,)
 
 
-@dataclass(frozen=True, eq=False)
-class ShortMemoryHedge(OverExperts):
+@dataclass(frozen=True)
+class ShortMemoryHedge(ExponentialWeights):
     r"""Weights $w_t=\mathrm{softmax}(-c\sqrt{\log K}\,C_{t-1}/\sqrt{V_{t-1}})$ with a discounted memory.
 
     $C_t=\rho C_{t-1}+\ell_t$ and $V_t=\rho^2V_{t-1}+\mathrm{range}(\ell_t)^2$. The weights do not change when all
@@ -28,19 +26,16 @@ class ShortMemoryHedge(OverExperts):
     grow linearly, so no bound is stated, and runs have an a-posteriori certificate only.
 
     Args:
-        experts: operators, a `Hull` of them, or a `Varying` hull.
         rho: the discount, in [0, 1).
         c: the factor of the rate.
 
     Reference: not in the paper; the practical rule of the front ends.
 
     >>> import numpy as np
-    >>> from o2nc.losses import LinearLoss
-    >>> from o2nc.operators import Identity, Projector
-    >>> oracle = ShortMemoryHedge([Identity(), Projector.from_mask(np.asarray([True, False]))], c=1.0)
-    >>> m = np.asarray([0.0, 1.0])
-    >>> states = [oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=c)) for c in (1.0, 1e6)]
-    >>> [float(oracle.weights(state)[0].round(4)) for state in states]
+    >>> from o2nc import learners
+    >>> learner = learners.ShortMemoryHedge(c=1.0)
+    >>> states = [learner.learn(learner.init(np.zeros(2)), np.asarray([-c, 0.0])) for c in (1.0, 1e6)]
+    >>> [float(learner.weights(state)[0].round(4)) for state in states]
     [0.6969, 0.6969]
     """
 
@@ -52,10 +47,9 @@ class ShortMemoryHedge(OverExperts):
         check_share("ShortMemoryHedge(rho=...)", self.rho)
         check_number("ShortMemoryHedge(c=...)", self.c, positive=True)
 
-    def init(self, x: Vector) -> ShortMemoryState:
+    def init(self, losses: Array) -> ShortMemoryState:
         """No loss so far."""
-        C = self.zero_losses(x)
-        return ShortMemoryState(C=C, V=C[..., :1], t=_xp.first_round(leaf(x)))
+        return ShortMemoryState(C=losses, V=losses[..., :1])
 
     def weights(self, state: ShortMemoryState) -> Array:
         """w_t, of shape (..., K)."""
@@ -63,7 +57,13 @@ class ShortMemoryHedge(OverExperts):
         root = xp.sqrt(xp.where(state.V > 0, state.V, xp.ones_like(state.V)))
         return self.tilted(state.C * (-self.c * math.sqrt(math.log(state.C.shape[-1])) / root))
 
-    def observe(self, state: ShortMemoryState, losses: Array) -> ShortMemoryState:
+    def learn(self, state: ShortMemoryState, losses: Array) -> ShortMemoryState:
         """Discount the past, add the losses of the experts and the square of their range."""
         spread = _xp.namespace(losses).max(losses, axis=-1, keepdims=True) - _xp.smallest(losses)
-        return ShortMemoryState(C=self.rho * state.C + losses, V=self.rho**2 * state.V + spread * spread, t=state.t + 1)
+        return ShortMemoryState(C=self.rho * state.C + losses, V=self.rho**2 * state.V + spread * spread)
+
+
+registry.add(
+    "short-memory-hedge", lambda rate, C: ShortMemoryHedge(), "Hedge with a short memory and no scale; no regret bound",
+    static=False,
+)  # fmt: skip

@@ -7,7 +7,7 @@ from ..checks import check_horizon
 from ..constants import Smooth
 from .arguments import check_finite, check_known
 from .certificate import Certificate, Details
-from .smooth import sharp_factors
+from .theorem1 import sharp_factors
 
 
 def phases(T0: int, rounds: int) -> list[tuple[int, int]]:
@@ -29,13 +29,7 @@ def phases(T0: int, rounds: int) -> list[tuple[int, int]]:
 
 
 def theorem1_doubling(
-    constants: Smooth,
-    regret: float,
-    rounds: int,
-    *,
-    kappa: float = 0.0,
-    label: str = "a-posteriori",
-    **details: Unpack[Details],
+    constants: Smooth, regret: float, rounds: int, *, kappa: float = 0.0, **details: Unpack[Details]
 ) -> Certificate:
     r"""The bound on the average squared gradient over the first N rounds, for every N.
 
@@ -55,8 +49,8 @@ def theorem1_doubling(
         regret: R, the expected static regret against the identity over all N rounds.
         rounds: N.
         kappa: that of the conversion.
-        label: "a-priori" if ``regret`` was known before the run.
-        details: ``measured``, ``interval``, ``replications`` and ``note`` of the certificate.
+        details: ``label`` ("a-priori" if ``regret`` was known before the run), ``measured``, ``interval``,
+            ``replications`` and ``note`` of the certificate.
 
     Reference: Theorem 1 with phases; the proof is in the theory pages.
 
@@ -78,4 +72,4 @@ def theorem1_doubling(
         "regret": c2 * G * regret / rounds,
         "range": G * (64 * c2 * scales[-1] + 2 * c3 * sum(scales)) / rounds,
     }
-    return Certificate("Theorem 1, doubling: average squared gradient", label, terms, **details)
+    return Certificate("Theorem 1, doubling: average squared gradient", terms=terms, **details)

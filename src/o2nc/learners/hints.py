@@ -6,13 +6,11 @@ from typing import Any
 from .. import _xp
 from .._xp import Array
 from ..checks import brief
-from ..sets.base import Coordinates
-from ..vectors import Blocks, shape_of
 
-Hint = Callable[[Coordinates, Coordinates, Array], Coordinates]  # from (l_{t-1}, h_{t-1}, t) to h_t
+Hint = Callable[[Any, Any, Array], Any]  # from (l_{t-1}, h_{t-1}, t) to h_t
 
 
-def last(seen: Coordinates, hint: Coordinates, t: Array) -> Coordinates:
+def last(seen: Any, hint: Any, t: Array) -> Any:
     r"""What was seen in the round before: $h_t=\ell_{t-1}$, and $h_1=0$.
 
     It has $\sum_t\|\ell_t-h_t\|^2\le4\sum_t\|\ell_t\|^2$ in every norm, so an a-priori bound; other hints have none.
@@ -36,11 +34,17 @@ def check_hint(learner: str, hint: Any) -> None:
         raise TypeError(f"`{learner}(hint=...)` must be a function of three arguments, as `last`; got {hint!r}.")
 
 
-def first_hint(learner: str, hint: Hint, zero: Coordinates, t: Array) -> Coordinates:
+def array_shape(v: Any) -> tuple | None:
+    """The shape of an array; None for anything else."""
+    return tuple(v.shape) if _xp.is_array(v) else None
+
+
+def first_hint(
+    learner: str, hint: Hint, zero: Any, t: Array, shape: Callable[[Any], tuple | None] = array_shape
+) -> Any:
     """The hint for round 1; raise unless it is like the losses, or the gradients, that it is a guess of."""
     h = hint(zero, zero, t)
-    alike = isinstance(h, Blocks) == isinstance(zero, Blocks) and (isinstance(h, Blocks) or _xp.is_array(h))
-    if not alike or shape_of(h) != shape_of(zero):
-        rule = f"must return what it is given, of shape {shape_of(zero)}"
-        raise ValueError(f"`{learner}(hint=...)` {rule}; got {shape_of(h) if alike else brief(h)}.")
+    if shape(h) != shape(zero):
+        rule = f"must return what it is given, of shape {shape(zero)}"
+        raise ValueError(f"`{learner}(hint=...)` {rule}; got {shape(h) or brief(h)}.")
     return h

@@ -8,20 +8,17 @@ from typing import NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
-from ..vectors import Vector, leaf
-from .experts import OverExperts
-from .mirrors import Entropic
+from .base import NEEDED, ExponentialWeights, registry
 
 
 class FixedShareState(NamedTuple):
     """What fixed share remembers."""
 
     w: Array  # the weights to play, (..., K)
-    t: Array  # the round, counted from 1, (1,)
 
 
-@dataclass(frozen=True, eq=False)
-class FixedShare(OverExperts):
+@dataclass(frozen=True)
+class FixedShare(ExponentialWeights):
     r"""Hedge that shares: $w_{t+1}=(1-\alpha)\tilde w_t+\alpha\pi$ after the step of Hedge to $\tilde w_t$.
 
     $\tilde w_{t,k}\propto w_{t,k}e^{-\gamma\ell_{t,k}}$ and $w_1=\pi$. A weight never falls below $\alpha\pi_k$, so an
@@ -40,7 +37,6 @@ class FixedShare(OverExperts):
     loses at most $\gamma r_t^2/8$ more than its mix loss (Hoeffding).
 
     Args:
-        experts: operators, a `Hull` of them, or a `Varying` hull.
         gamma: the rate.
         alpha: the share, in [0, 1); S/T for S changes in T rounds.
         prior: positive weights that sum to 1; uniform if not given.
@@ -48,12 +44,10 @@ class FixedShare(OverExperts):
     Reference: Herbster and Warmuth (1998), whose share is $\alpha(1-1/K)$ for the uniform prior.
 
     >>> import numpy as np
-    >>> from o2nc.losses import LinearLoss
-    >>> from o2nc.operators import Identity, Projector
-    >>> oracle = FixedShare([Identity(), Projector.from_mask(np.asarray([True, False]))], gamma=1.0, alpha=0.1)
-    >>> m = np.asarray([0.0, 1.0])
-    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
-    >>> oracle.weights(state).round(4)  # 0.9 * 0.7311 + 0.1 * 0.5
+    >>> from o2nc import learners
+    >>> learner = learners.FixedShare(gamma=1.0, alpha=0.1)
+    >>> state = learner.learn(learner.init(np.zeros(2)), np.asarray([-1.0, 0.0]))
+    >>> learner.weights(state).round(4)  # 0.9 * 0.7311 + 0.1 * 0.5
     array([0.708, 0.292])
     """
 
@@ -66,20 +60,25 @@ class FixedShare(OverExperts):
         check_number("FixedShare(gamma=...)", self.gamma, positive=True)
         check_share("FixedShare(alpha=...)", self.alpha)
 
-    def init(self, x: Vector) -> FixedShareState:
+    def init(self, losses: Array) -> FixedShareState:
         """The prior."""
-        return FixedShareState(w=self.tilted(self.zero_losses(x)), t=_xp.first_round(leaf(x)))
+        return FixedShareState(w=self.tilted(losses))
 
     def weights(self, state: FixedShareState) -> Array:
         """w_t, of shape (..., K)."""
         return state.w
 
-    def observe(self, state: FixedShareState, losses: Array) -> FixedShareState:
+    def learn(self, state: FixedShareState, losses: Array) -> FixedShareState:
         """One step of Hedge, then the share."""
-        y = Entropic().dual(self.hull(state), state.w) - self.gamma * losses
-        w = (1 - self.alpha) * _xp.softmax(y) + self.alpha * self.tilted(0 * y)
-        return FixedShareState(w=w, t=state.t + 1)
+        w = _xp.at_least(state.w, _xp.smallest_normal(state.w))  # a weight that underflowed can come back
+        y = _xp.namespace(w).log(w) - self.gamma * losses
+        return FixedShareState(w=(1 - self.alpha) * _xp.softmax(y) + self.alpha * self.tilted(0 * y))
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
+    def bound(self, kl: float, l: float, energy: float) -> float:
         """inf: the bound grows with the number of rounds, which the energy does not tell."""
         return math.inf
+
+
+registry.add(
+    "fixed-share", lambda rate, C: FixedShare(rate), "Hedge that keeps a share for all", rate=NEEDED, static=False
+)

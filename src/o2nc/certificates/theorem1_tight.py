@@ -1,14 +1,13 @@
-"""A certificate for Algorithm 1 that is tight: an identity for the gradients and the best tracking error."""
+"""Certificates for Algorithm 1 that are tight: an identity for the gradients and the best tracking error."""
 
-from collections.abc import Callable, Iterable
-from statistics import fmean
+from collections.abc import Callable, Iterable, Sequence
 
 from ..checks import check_horizon
 from ..constants import Smooth
-from .arguments import check_known, replicated
+from .arguments import check_known, replicated, same_length
 from .certificate import Certificate
-from .student import check_confidence, mean_interval
-from .tight_tracker import tracker_error_best, tracker_error_parts
+from .lemmas.tracking import segment_tracker_error, tracker_error_parts
+from .replications import estimated
 
 
 def tight(
@@ -63,13 +62,9 @@ def tight(
       bound, interval  [0.00524005, 0.0818651]
       replications     2
     """
-    T, first, V_T = known(constants, rounds, first, V_T)
-    Q, N, W = same_length(Q=Q, N=N, W=W)
-    error = tracker_error_parts(constants.a, first, fmean(W), V_T)
-    sums = {"alignment": 2 * fmean(Q), "tracker": -fmean(N)} | error
-    linear = [2 * q - n for q, n in zip(Q, N, strict=True)]
-    rest: Callable[[float], float] = lambda w: tracker_error_best(constants.a, first, w, V_T)
-    return averaged("Theorem 1, tight: average squared gradient", T, sums, linear, W, rest, confidence, measured)
+    name = "Theorem 1, tight: average squared gradient"
+    T, *bounds = known(constants, rounds, first, V_T)
+    return _from_alignment(name, constants.a, tracker_error_parts, bounds, (Q, N, W), confidence, measured, T)
 
 
 def tight_regret(
@@ -112,8 +107,8 @@ def tight_regret(
     Theorem 1, tight with regret: average squared gradient (plug-in)
       decrease      0.64
       regret        -0.01
-      curvature     6.25e-05
       tracker       -0.02
+      curvature     6.25e-05
       start         0.0139557
       drift         0.000202951
       noise         0.0279114
@@ -125,17 +120,48 @@ def tight_regret(
     decrease = [constants.M] * len(regret) if decrease is None else decrease
     regret, N, W, decrease = same_length(regret=regret, N=N, W=W, decrease=decrease)
     G, _, a, eta = constants.values
-    error = tracker_error_parts(a, first, fmean(W), V_T)
-    sums = {
-        "decrease": 2 * fmean(decrease) / eta,
-        "regret": 2 * G * fmean(regret),
-        "curvature": a * fmean(W) / 64,
-        "tracker": -fmean(N),
-    } | error
-    linear = [2 * d / eta + 2 * G * r - n for d, r, n in zip(decrease, regret, N, strict=True)]
-    rest: Callable[[float], float] = lambda w: a * w / 64 + tracker_error_best(a, first, w, V_T)
+    linear = {
+        "decrease": [2 * d / eta for d in decrease],
+        "regret": [2 * G * R for R in regret],
+        "tracker": [-n for n in N],
+    }
     name = "Theorem 1, tight with regret: average squared gradient"
-    return averaged(name, T, sums, linear, W, rest, confidence, measured)
+    rest: Callable[[float], dict[str, float]] = lambda w: (
+        {"curvature": a * w / 64} | tracker_error_parts(a, first, w, V_T)
+    )
+    return estimated(name, linear, [W], rest, confidence, measured, T)
+
+
+def tight_segment(
+    constants: Smooth,
+    Q: Iterable[float],
+    N: Iterable[float],
+    W: Iterable[float],
+    first: float | None = None,
+    V_T: float | None = None,
+    confidence: float = 0.95,
+    *,
+    r: float | None = 1.0,
+    rounds: int | None = None,
+    measured: float | None = None,
+) -> Certificate:
+    r"""The tight certificate for samples on the segment: $S=2Q-N+E_{tr}$ with `segment_tracker_error`, divided by T.
+
+    The arguments are those of `tight`, and the place ``r`` of the samples.
+
+    Reference: `tight`, whose identity holds at every point.
+
+    >>> c = Smooth(M=1.0, beta=1.0, sigma=0.1, T=100)
+    >>> tight_segment(c, [2.0, 2.2], [2.0, 2.1], [1.0, 1.0], first=0.1).label
+    'a-posteriori'
+    """
+    name = "Theorem 1 on the segment, tight: average squared gradient"
+    T, *bounds = known(constants, rounds, first, V_T)
+
+    def error(a: float, first: float, w: float, V_T: float) -> dict[str, float]:
+        return {"tracking error": segment_tracker_error(r, a, first, w, V_T)}
+
+    return _from_alignment(name, constants.a, error, bounds, (Q, N, W), confidence, measured, T)
 
 
 def known(constants: Smooth, rounds: int | None, first: float | None, V_T: float | None) -> tuple[int, float, float]:
@@ -146,43 +172,18 @@ def known(constants: Smooth, rounds: int | None, first: float | None, V_T: float
     return T, constants.G0**2 if first is None else first, constants.sigma**2 * T if V_T is None else V_T
 
 
-def same_length(**sums: Iterable[float]) -> list[list[float]]:
-    """The sums as lists of one length, one number a replication."""
-    lists = {name: replicated(name, values) for name, values in sums.items()}
-    if len({len(values) for values in lists.values()}) > 1:
-        lengths = ", ".join(f"`{name}` {len(values)}" for name, values in lists.items())
-        raise ValueError(f"All sums must hold the same number of replications; got {lengths}.")
-    return list(lists.values())
-
-
-def averaged(
+def _from_alignment(
     name: str,
-    T: int,
-    sums: dict[str, float],
-    linear: list[float],
-    W: list[float],
-    rest: Callable[[float], float],
+    a: float,
+    error: Callable[[float, float, float, float], dict[str, float]],
+    bounds: Sequence[float],
+    sums: tuple[Iterable[float], Iterable[float], Iterable[float]],
     confidence: float,
     measured: float | None,
+    T: int,
 ) -> Certificate:
-    """The certificate of these sums over T rounds, means over the replications, with the interval of their total."""
-    return Certificate(
-        name,
-        "plug-in" if len(W) == 1 else "a-posteriori",
-        {part: value / T for part, value in sums.items()},
-        measured=measured,
-        interval=per_round_interval(linear, W, rest, confidence, T),
-        replications=len(W),
-    )
-
-
-def per_round_interval(
-    linear: list[float], W: list[float], rest: Callable[[float], float], confidence: float, T: int
-) -> tuple[float, float] | None:
-    """The interval of a bound that is linear in one mean and grows with the other; None for one run."""
-    check_confidence(confidence)
-    if len(W) == 1:
-        return None
-    each = (1 + confidence) / 2  # two intervals, half the error probability each
-    (low, high), (W_low, W_high) = mean_interval(linear, each), mean_interval(W, each)
-    return (low + rest(max(W_low, 0.0))) / T, (high + rest(W_high)) / T
+    """S = 2 Q - N + E_tr from the sums (Q, N, W), with ``error`` of a, E||g_1||^2, W and V_T for E_tr."""
+    Q, N, W = same_length(**dict(zip("QNW", sums, strict=True)))
+    linear = {"alignment": [2 * q for q in Q], "tracker": [-n for n in N]}
+    first, V_T = bounds
+    return estimated(name, linear, [W], lambda w: error(a, first, w, V_T), confidence, measured, T)

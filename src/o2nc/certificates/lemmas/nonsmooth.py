@@ -2,8 +2,8 @@
 
 import math
 
-from ..checks import check_horizon
-from .arguments import check_finite, check_rate, check_size
+from ...checks import check_horizon
+from ..arguments import check_finite, check_rate, check_size, check_sizes
 
 
 def segment_identity(M: float, eta: float) -> float:
@@ -50,8 +50,7 @@ def tracker_norm(M: float, eta: float, regret: float, rho: float, a: float, L: f
     check_horizon(T)
     check_rate(a)
     check_size("rho", rho, positive=True)
-    check_size("L", L)
-    check_size("sigma", sigma)
+    check_sizes(L=L, sigma=sigma)
     return 2 * identity_correlation(M, eta, regret) / T + rho + a * (L**2 + sigma**2) / rho
 
 
@@ -136,8 +135,7 @@ def output_gradient(mean_tracker_norm: float, a: float, sigma: float, L: float, 
     >>> output_gradient(mean_tracker_norm=0.5, a=0.5, sigma=0.0, L=1.0, T=8)
     0.75
     """
-    check_size("mean_tracker_norm", mean_tracker_norm)
-    check_size("L", L)
+    check_sizes(mean_tracker_norm=mean_tracker_norm, L=L)
     check_horizon(T)
     return mean_tracker_norm + tracker_noise_root(a, sigma) + L / (a * T)
 

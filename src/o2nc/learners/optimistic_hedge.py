@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..vectors import Vector, leaf
 from .adahedge import AdaHedge
+from .base import registry
 from .hints import Hint, check_hint, first_hint, last
 
 
@@ -20,7 +20,7 @@ class OptimisticHedgeState(NamedTuple):
     t: Array  # the round, counted from 1, (1,)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OptimisticHedge(AdaHedge):
     r"""`AdaHedge` with hints: $w_{t,k}\propto\pi_k\exp(-\gamma_t(C_{t-1,k}+h_{t,k}))$, $\gamma_t=\ell/\Delta_{t-1}$.
 
@@ -39,10 +39,9 @@ class OptimisticHedge(AdaHedge):
     $\delta_t\le r_t$.
 
     Args:
-        experts: operators, a `Hull` of them, or a `Varying` hull.
         prior: positive weights that sum to 1; uniform if not given.
         hint: a function from the losses and the hint of the round before, both 0 before round 1, and t to the hint for
-            round t; `o2nc.oracles.hints.last` if not given, the losses of the round before. A running mean is
+            round t; `o2nc.learners.hints.last` if not given, the losses of the round before. A running mean is
             ``lambda losses, hint, t: 0.9 * hint + 0.1 * losses``; with a table of forecasts, one row a
             round and one more, it is
             ``lambda losses, hint, t: 0 * losses + xp.take(table, t - 1, axis=0)[0, ...]``.
@@ -50,12 +49,10 @@ class OptimisticHedge(AdaHedge):
     Reference: Rakhlin and Sridharan (2013); Syrgkanis, Agarwal, Luo and Schapire (2015); the rate is `AdaHedge`'s.
 
     >>> import numpy as np
-    >>> from o2nc.losses import LinearLoss
-    >>> from o2nc.operators import Identity, Projector
-    >>> oracle = OptimisticHedge([Identity(), Projector.from_mask(np.asarray([True, False]))])
-    >>> m = np.asarray([0.0, 1.0])
-    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
-    >>> oracle.weights(state).round(4)  # 0.8 for the identity without the hint
+    >>> from o2nc import learners
+    >>> learner = learners.OptimisticHedge()
+    >>> state = learner.learn(learner.init(np.zeros(2)), np.asarray([-1.0, 0.0]))
+    >>> learner.weights(state).round(4)  # 0.8 for the first without the hint
     array([0.9412, 0.0588])
     """
 
@@ -65,24 +62,24 @@ class OptimisticHedge(AdaHedge):
         super().__post_init__()
         check_hint("OptimisticHedge", self.hint)
 
-    def init(self, x: Vector) -> OptimisticHedgeState:  # type: ignore[override]
+    def init(self, losses: Array) -> OptimisticHedgeState:  # type: ignore[override]
         """No loss so far."""
-        zero, t = self.zero_losses(x), _xp.first_round(leaf(x))
-        h = first_hint("OptimisticHedge", self.hint, zero, t)
-        return OptimisticHedgeState(C=h, Delta=zero[..., :1], h=h, t=t)
+        t = _xp.first_round(losses)
+        h = first_hint("OptimisticHedge", self.hint, losses, t)
+        return OptimisticHedgeState(C=h, Delta=losses[..., :1], h=h, t=t)
 
-    def observe(self, state: OptimisticHedgeState, losses: Array) -> OptimisticHedgeState:
+    def learn(self, state: OptimisticHedgeState, losses: Array) -> OptimisticHedgeState:
         """Let AdaHedge observe the deviations from the hint, and add the hint for the next round."""
-        C, Delta, t = super().observe(state, losses - state.h)
-        h = self.hint(losses, state.h, t)
-        return OptimisticHedgeState(C=C + h, Delta=Delta, h=h, t=t)
+        C, Delta = super().learn(state, losses - state.h)
+        h = self.hint(losses, state.h, state.t + 1)
+        return OptimisticHedgeState(C=C + h, Delta=Delta, h=h, t=state.t + 1)
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E; inf for other hints than `last`.
+    def bound(self, kl: float, l: float, energy: float) -> float:
+        r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E; inf for other hints than `last`.
 
         It is $4\sqrt{(\ell+4)E}$, since $r_t\le2\|\ell_t-\ell_{t-1}\|_\infty$.
         """
-        if math.isinf(self.identity_kl(x)) or self.hint is not last:
-            return math.inf
-        l = -min(self.log_prior(self.zero_losses(x)))
-        return 4 * math.sqrt((l + 4) * energy) if l > 0 else 0.0
+        return 4 * math.sqrt((l + 4) * energy) if self.hint is last else math.inf
+
+
+registry.add("optimistic-hedge", lambda rate, C: OptimisticHedge(), "AdaHedge with the last losses as a hint")

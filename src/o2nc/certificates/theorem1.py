@@ -9,9 +9,7 @@ from .arguments import check_finite, check_known, check_size
 from .certificate import Certificate, Details
 
 
-def theorem1(
-    constants: Smooth, regret: float, *, label: str = "a-posteriori", **details: Unpack[Details]
-) -> Certificate:
+def theorem1(constants: Smooth, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The bound on the average squared gradient, with the printed constants.
 
     $$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(x_t)\|^2\le\frac{101\,\sigma\sqrt{M\beta}}{\sqrt T}
@@ -20,8 +18,8 @@ def theorem1(
     Args:
         constants: those of the run; the step and the tracking rate must be the ones they prescribe.
         regret: R, the expected static regret against the identity, measured or bounded beforehand.
-        label: "a-priori" if ``regret`` was known before the run.
-        details: ``measured``, ``interval``, ``replications`` and ``note`` of the certificate.
+        details: ``label`` ("a-priori" if ``regret`` was known before the run), ``measured``, ``interval``,
+            ``replications`` and ``note`` of the certificate.
 
     Reference: Theorem 1.
 
@@ -34,12 +32,10 @@ def theorem1(
       measured          0.01
       measured / bound  0.0095598
     """
-    return _printed("Theorem 1: average squared gradient", constants, regret, label, details)
+    return _printed("Theorem 1: average squared gradient", constants, regret, details)
 
 
-def minimum_over_iterates(
-    constants: Smooth, regret: float, *, label: str = "a-posteriori", **details: Unpack[Details]
-) -> Certificate:
+def minimum_over_iterates(constants: Smooth, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The same bound for $\min_i\mathbb E\|\nabla f(x_i)\|^2$, a minimum of expectations.
 
     The arguments are those of ``theorem1``. It bounds the best iterate, not the last one.
@@ -49,7 +45,7 @@ def minimum_over_iterates(
     >>> round(minimum_over_iterates(Smooth(M=1.0, beta=4.0, sigma=0.5, T=10_000), regret=0.0).bound, 4)
     1.0488
     """
-    return _printed("Theorem 1: smallest expected squared gradient", constants, regret, label, details)
+    return _printed("Theorem 1: smallest expected squared gradient", constants, regret, details)
 
 
 def sqrt_regret(constants: Smooth, C_A: float, **details: Unpack[Details]) -> Certificate:
@@ -68,12 +64,11 @@ def sqrt_regret(constants: Smooth, C_A: float, **details: Unpack[Details]) -> Ce
       bound   1.10386
     """
     check_size("C_A", C_A)
-    return _printed("Theorem 1: regret C_A sqrt(T)", constants, C_A * math.sqrt(constants.T), "a-priori", details)
+    details = {**details, "label": "a-priori"}
+    return _printed("Theorem 1: regret C_A sqrt(T)", constants, C_A * math.sqrt(constants.T), details)
 
 
-def exact_oracle(
-    M: float, beta: float, T: int, regret: float, *, label: str = "a-posteriori", **details: Unpack[Details]
-) -> Certificate:
+def exact_oracle(M: float, beta: float, T: int, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The bound with exact gradients: $\sigma=0$, so a = 1 and the noise term is gone.
 
     $$\frac1T\sum_{t=1}^T\|\nabla f(x_t)\|^2\le\frac{8192}{5951}\frac{\sqrt{M\beta}\,R}T+\frac{97M\beta}T.$$
@@ -84,17 +79,11 @@ def exact_oracle(
     {'noise': 0.0, 'regret': 0.0, 'range': 0.388}
     """
     constants = Smooth(M=M, beta=beta, sigma=0.0, T=T)
-    return _printed("Theorem 1: exact gradients", constants, regret, label, details)
+    return _printed("Theorem 1: exact gradients", constants, regret, details)
 
 
 def theorem1_sharp(
-    constants: Smooth,
-    regret: float,
-    V_T: float | None = None,
-    *,
-    kappa: float = 0.0,
-    label: str = "a-posteriori",
-    **details: Unpack[Details],
+    constants: Smooth, regret: float, V_T: float | None = None, *, kappa: float = 0.0, **details: Unpack[Details]
 ) -> Certificate:
     r"""The bound with the fractions of the proof, before they are rounded up to 97 and 101.
 
@@ -116,8 +105,8 @@ def theorem1_sharp(
         regret: R, the expected static regret against the identity.
         V_T: the sum of the variances of the samples, at most sigma^2 T, which is the default.
         kappa: weight of the quadratic term of the loss; 0 is the paper's linear loss.
-        label: "a-priori" if all numbers were known before the run.
-        details: ``measured``, ``interval``, ``replications`` and ``note`` of the certificate.
+        details: ``label`` ("a-priori" if all numbers were known before the run), ``measured``, ``interval``,
+            ``replications`` and ``note`` of the certificate.
 
     Reference: Theorem 1, the last display of the proof before the division by T.
 
@@ -126,7 +115,7 @@ def theorem1_sharp(
     (1.0068, 1.0488)
     """
     name = "Theorem 1, sharp: average squared gradient"
-    return with_factors(name, constants, regret, V_T, sharp_factors(kappa), label, details)
+    return with_factors(name, constants, regret, V_T, sharp_factors(kappa), details)
 
 
 def with_factors(
@@ -135,7 +124,6 @@ def with_factors(
     regret: float,
     V_T: float | None,
     factors: tuple[float, float, float],
-    label: str,
     details: Details,
 ) -> Certificate:
     """The certificate with these factors of G^2 / a, G R and a V_T."""
@@ -150,7 +138,7 @@ def with_factors(
         "regret": regret_factor * G * regret / constants.T,
         "range": range_factor * G**2 / a / constants.T,
     }
-    return Certificate(name, label, terms, **details)
+    return Certificate(name, terms=terms, **details)
 
 
 def sharp_factors(kappa: float = 0) -> tuple[float, float, float]:
@@ -201,7 +189,7 @@ def reading(regret: float, stderr: float = 0.0) -> str:
     return start + "the learned preconditioner outperforms the identity on the induced losses."
 
 
-def _printed(name: str, constants: Smooth, regret: float, label: str, details: Details) -> Certificate:
+def _printed(name: str, constants: Smooth, regret: float, details: Details) -> Certificate:
     check_known(constants)
     check_finite("regret", regret)
     T, G = constants.T, constants.G
@@ -210,4 +198,4 @@ def _printed(name: str, constants: Smooth, regret: float, label: str, details: D
         "regret": 8192 / 5951 * G * regret / T,
         "range": 97 * constants.M * constants.beta / T,
     }
-    return Certificate(name, label, terms, **details)
+    return Certificate(name, terms=terms, **details)

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..vectors import Vector, leaf
-from .experts import OverExperts
+from .base import ExponentialWeights, registry
 
 
 class AdaHedgeState(NamedTuple):
@@ -16,11 +15,10 @@ class AdaHedgeState(NamedTuple):
 
     C: Array  # cumulative losses of the experts, (..., K)
     Delta: Array  # cumulative mixability gap, (..., 1)
-    t: Array  # the round, counted from 1, (1,)
 
 
-@dataclass(frozen=True, eq=False)
-class AdaHedge(OverExperts):
+@dataclass(frozen=True)
+class AdaHedge(ExponentialWeights):
     r"""Hedge with the rate $\gamma_t=\ell/\Delta_{t-1}$, $\ell=\log(1/\pi_{\min})$, which needs no scale of the losses.
 
     $\Delta_{t-1}$ is the sum of the mixability gaps
@@ -37,40 +35,36 @@ class AdaHedge(OverExperts):
     $\Delta_T^2\le\ell\sum_tv_t+(\frac23\ell+1)S\Delta_T$.
 
     Args:
-        experts: operators, a `Hull` of them, or a `Varying` hull.
         prior: positive weights that sum to 1; uniform if not given.
 
     Reference: de Rooij, van Erven, Grünwald and Koolen (2014), Theorem 8.
 
     >>> import numpy as np
-    >>> from o2nc.losses import LinearLoss
-    >>> from o2nc.operators import Identity, Projector
-    >>> oracle = AdaHedge([Identity(), Projector.from_mask(np.asarray([True, False]))])
-    >>> m = np.asarray([0.0, 1.0])
-    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
-    >>> oracle.weights(state).round(4)
+    >>> from o2nc import learners
+    >>> learner = learners.AdaHedge()
+    >>> state = learner.learn(learner.init(np.zeros(2)), np.asarray([-1.0, 0.0]))
+    >>> learner.weights(state).round(4)
     array([0.8, 0.2])
     """
 
     prior: Sequence[float] | None = None
 
-    def init(self, x: Vector) -> AdaHedgeState:
+    def init(self, losses: Array) -> AdaHedgeState:
         """No loss so far."""
-        C = self.zero_losses(x)
-        return AdaHedgeState(C=C, Delta=C[..., :1], t=_xp.first_round(leaf(x)))
+        return AdaHedgeState(C=losses, Delta=losses[..., :1])
 
     def weights(self, state: Any) -> Array:
         """w_t, of shape (..., K)."""
         return self.tilted(self._tilt(state))
 
-    def observe(self, state: Any, losses: Array) -> Any:
+    def learn(self, state: Any, losses: Array) -> Any:
         """Add the losses of the experts, and the gap between the mixture's loss and the mix loss."""
         w, gamma = self.weights(state), self._rate(state)
         xp = _xp.namespace(losses)
         above = losses - _xp.smallest(losses)
         mean = xp.sum(w * above, axis=-1, keepdims=True)
         total = xp.sum(w * xp.expm1(-gamma * above), axis=-1, keepdims=True)
-        y = _xp.like(self.log_prior(losses), losses) + self._tilt(state)
+        y = _xp.like(self.log_prior(losses.shape[-1]), losses) + self._tilt(state)
         mix = xp.where(  # precise for a small rate; and for a weight too small for 1 + total, in logarithms
             total > -0.5,
             xp.log1p(_xp.at_least(total, -0.5)),
@@ -78,18 +72,15 @@ class AdaHedge(OverExperts):
         )
         lag = _xp.smallest(state.C + above) - _xp.smallest(state.C)  # minus mix / gamma for an infinite rate
         delta = mean + xp.where(state.Delta > 0, mix / xp.where(gamma > 0, gamma, xp.ones_like(gamma)), -lag)
-        return AdaHedgeState(C=state.C + losses, Delta=state.Delta + _xp.at_least(delta, 0.0), t=state.t + 1)
+        return AdaHedgeState(C=state.C + losses, Delta=state.Delta + _xp.at_least(delta, 0.0))
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
+    def bound(self, kl: float, l: float, energy: float) -> float:
+        r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
 
         It is $(2\sqrt\ell+\frac83\ell+4)\sqrt E$, since $v_t\le\|\ell_t\|_\infty^2$ and
         $S\le2\max_t\|\ell_t\|_\infty\le2\sqrt E$.
         """
-        if math.isinf(self.identity_kl(x)):
-            return math.inf
-        l = -min(self.log_prior(self.zero_losses(x)))
-        return (2 * math.sqrt(l) + 8 / 3 * l + 4) * math.sqrt(energy) if l > 0 else 0.0
+        return (2 * math.sqrt(l) + 8 / 3 * l + 4) * math.sqrt(energy)
 
     def _tilt(self, state: Any) -> Array:
         """-gamma_t C, shifted; for an infinite rate, while Delta is 0, -inf for all but the leaders."""
@@ -99,5 +90,8 @@ class AdaHedge(OverExperts):
 
     def _rate(self, state: Any) -> Array:
         xp = _xp.namespace(state.Delta)
-        l = -min(self.log_prior(state.C))
+        l = -min(self.log_prior(state.C.shape[-1]))
         return l / xp.where(state.Delta > 0, state.Delta, xp.ones_like(state.Delta))
+
+
+registry.add("adahedge", lambda rate, C: AdaHedge(), "Hedge whose rate follows its mixability gaps")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from .arguments import check_finite, check_rate, check_size
+from ..arguments import check_finite, check_rate, check_sizes
 
 
 def smoothness(f_x: float, slope: float, beta: float, distance_square: float) -> float:
@@ -18,8 +18,7 @@ def smoothness(f_x: float, slope: float, beta: float, distance_square: float) ->
     """
     check_finite("f_x", f_x)
     check_finite("slope", slope)
-    check_size("beta", beta)
-    check_size("distance_square", distance_square)
+    check_sizes(beta=beta, distance_square=distance_square)
     return f_x + slope + beta * distance_square / 2
 
 
@@ -48,8 +47,7 @@ def gradient_bound(M: float, beta: float) -> float:
     >>> gradient_bound(M=2.0, beta=4.0)
     4.0
     """
-    check_size("M", M)
-    check_size("beta", beta)
+    check_sizes(M=M, beta=beta)
     return math.sqrt(2 * M * beta)
 
 
@@ -67,8 +65,7 @@ def gradient_bound_sharp(M: float, beta: float) -> float:
     >>> gradient_bound_sharp(M=2.0, beta=8.0)
     4.0
     """
-    check_size("M", M)
-    check_size("beta", beta)
+    check_sizes(M=M, beta=beta)
     return math.sqrt(M * beta)
 
 
@@ -85,8 +82,7 @@ def young(a: float, e_square: float, delta_square: float) -> float:
     11.0
     """
     check_rate(a)
-    check_size("e_square", e_square)
-    check_size("delta_square", delta_square)
+    check_sizes(e_square=e_square, delta_square=delta_square)
     return (1 - a / 2) * e_square + 4 * delta_square / a
 
 
@@ -101,10 +97,8 @@ def tracker_error(G: float, a: float, V_T: float, S: float) -> float:
     >>> tracker_error(G=1.0, a=0.5, V_T=2.0, S=128.0)
     16.0
     """
-    check_size("G", G)
     check_rate(a)
-    check_size("V_T", V_T)
-    check_size("S", S)
+    check_sizes(G=G, V_T=V_T, S=S)
     return 6 * G**2 / a + 3 * a * V_T + S / 128
 
 
@@ -118,9 +112,8 @@ def descent_lower_bound(G: float, a: float, sum_m_square: float) -> float:
     >>> descent_lower_bound(G=1.0, a=0.5, sum_m_square=256.0)
     -129.0
     """
-    check_size("G", G)
     check_rate(a)
-    check_size("sum_m_square", sum_m_square)
+    check_sizes(G=G, sum_m_square=sum_m_square)
     return -64 * G**2 / a - a * sum_m_square / 128
 
 
@@ -134,6 +127,5 @@ def comparator(S: float, E_tr: float) -> float:
     >>> comparator(S=4.0, E_tr=1.0)
     -2.0
     """
-    check_size("S", S)
-    check_size("E_tr", E_tr)
+    check_sizes(S=S, E_tr=E_tr)
     return -S + math.sqrt(S * E_tr)

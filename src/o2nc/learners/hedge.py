@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates.hedge import hedge_constant
+from ..certificates import hedge_constant
 from ..checks import brief, check_number, check_numbers
-from ..vectors import Vector, leaf
-from .experts import OverExperts
+from .base import ExponentialWeights, registry
 
 
 class HedgeState(NamedTuple):
@@ -22,8 +21,8 @@ class HedgeState(NamedTuple):
     t: Array  # the round, counted from 1, (1,)
 
 
-@dataclass(frozen=True, eq=False)
-class Hedge(OverExperts):
+@dataclass(frozen=True)
+class Hedge(ExponentialWeights):
     r"""Exponential weights: plays $\sum_k w_{t,k}U_k$ with $w_{t,k}\propto\pi_k\exp(-\gamma_tC_{t-1,k})$.
 
     $C_{t-1}$ are the cumulative losses of the experts. Without ``gamma`` the rate tunes itself,
@@ -39,7 +38,6 @@ class Hedge(OverExperts):
       $\Lambda$ is small.
 
     Args:
-        experts: operators, a `Hull` of them, or a `Varying` hull.
         gamma: a constant rate, a nonincreasing sequence of rates (its last one is kept), or None for the self-tuned.
         prior: positive weights that sum to 1; uniform if not given.
         gamma0: the factor of the self-tuned rate.
@@ -47,13 +45,10 @@ class Hedge(OverExperts):
     Reference: Algorithm 3 and Lemma 3 (Hedge).
 
     >>> import numpy as np
-    >>> from o2nc.losses import LinearLoss
-    >>> from o2nc.operators import Identity, Projector
-    >>> P = Projector.from_mask(np.asarray([True, False]))
-    >>> oracle = Hedge([Identity(), P], gamma=1.0)
-    >>> m = np.asarray([0.0, 1.0])
-    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=m, m=m, scale=1.0))
-    >>> oracle.weights(state).round(4)
+    >>> from o2nc import learners
+    >>> learner = learners.Hedge(gamma=1.0)
+    >>> state = learner.learn(learner.init(np.zeros(2)), np.asarray([-1.0, 0.0]))
+    >>> learner.weights(state).round(4)
     array([0.7311, 0.2689])
     """
 
@@ -72,36 +67,30 @@ class Hedge(OverExperts):
             object.__setattr__(self, "gamma", rates)
         check_number("Hedge(gamma0=...)", self.gamma0, positive=True)
 
-    def init(self, x: Vector) -> HedgeState:
+    def init(self, losses: Array) -> HedgeState:
         """No loss so far."""
-        C = self.zero_losses(x)
-        return HedgeState(C=C, E=C[..., :1], t=_xp.first_round(leaf(x)))
+        return HedgeState(C=losses, E=losses[..., :1], t=_xp.first_round(losses))
 
     def weights(self, state: HedgeState) -> Array:
         """w_t, of shape (..., K)."""
         return self.tilted(state.C * -self._rate(state))
 
-    def observe(self, state: HedgeState, losses: Array) -> HedgeState:
+    def learn(self, state: HedgeState, losses: Array) -> HedgeState:
         """Add the losses of the experts."""
         xp = _xp.namespace(losses)
         peak = xp.max(xp.abs(losses), axis=-1, keepdims=True)
         return HedgeState(C=state.C + losses, E=state.E + peak * peak, t=state.t + 1)
 
-    def regret_bound(self, x: Vector, energy: float) -> float:
-        r"""A bound on $E[Reg(I)]$ when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
+    def bound(self, kl: float, l: float, energy: float) -> float:
+        r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
 
         Self-tuned: $\sqrt{1+E}\,(\sqrt{\ell/2}/\gamma_0+2\gamma_0\sqrt\ell+4/(2-\sqrt2))$, which needs no $\Lambda$: a
         round with $\|\ell_t\|_\infty^2\le1+E_{t-1}$ costs
         $\frac{\gamma_t}2\|\ell_t\|_\infty^2\le\gamma_0\sqrt\ell\,\|\ell_t\|_\infty^2/\sqrt{1+E_t}$; any other doubles
-        $1+E$ and costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate. One expert: 0.
+        $1+E$ and costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate.
         """
-        kl = self.identity_kl(x)
-        if math.isinf(kl):
-            return math.inf
-        l, g = -min(self.log_prior(self.zero_losses(x))), self.gamma0
-        if l == 0:
-            return 0.0
         if self.gamma is None:
+            g = self.gamma0
             return math.sqrt(1 + energy) * (math.sqrt(l / 2) / g + 2 * g * math.sqrt(l) + 4 / (2 - math.sqrt(2)))
         first, last = (
             (self.gamma, self.gamma) if isinstance(self.gamma, (int, float)) else (self.gamma[0], self.gamma[-1])
@@ -113,6 +102,9 @@ class Hedge(OverExperts):
             return self.gamma
         xp = _xp.namespace(state.E)
         if self.gamma is None:
-            return self.gamma0 * math.sqrt(-2 * min(self.log_prior(state.C))) / xp.sqrt(1 + state.E)
+            return self.gamma0 * math.sqrt(-2 * min(self.log_prior(state.C.shape[-1]))) / xp.sqrt(1 + state.E)
         rates = _xp.like(self.gamma, state.E)
         return xp.take(rates, xp.clip(state.t - 1, max=len(self.gamma) - 1))
+
+
+registry.add("hedge-self-tuned", lambda rate, C: Hedge(), "Hedge with the rate that tunes itself")
