@@ -15,7 +15,7 @@ import torch
 from .._xp import is_array
 from ..states import ByBlock, State, leaves, rebuild
 from ..vectors import Blocks
-from .groups import DTYPES
+from .groups import check_choice, listed
 from .shards import laid_out
 
 VERSION = 2  # of the layout of ``state_dict``
@@ -104,33 +104,81 @@ def words(value: Any, name: str = "conversion") -> Iterator[tuple[str, str]]:
         yield name, repr(value) if isinstance(value, (str, int, float, type(None))) else type(value).__qualname__
 
 
-def load(opt: torch.optim.Optimizer, state_dict: dict[str, Any], read: Callable[[dict[str, Any]], list[Entry]]) -> None:
-    """Load a ``state_dict``, its state by ``read``: one entry a parameter, empty where there is none.
+class Optimizer(torch.optim.Optimizer):
+    """What `Hedged` and `Converted` share: a step with a closure, and a state that is loaded as it was saved.
 
-    Torch would cast all of it, counters too, to the dtype of the parameter. What ``read`` raises is raised before
-    anything is changed.
+    Args:
+        params: parameters, named parameters, or groups.
+        defaults: the options of a group that has none of its own.
+        nonfinite: "raise" an error if gradients are not finite, or "skip" the step.
+
+    Reference: none.
     """
-    entries: list[Entry] = []
 
-    def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
-        saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
-        check_counts(saved, opt.param_groups)
-        entries.extend(read(saved))
-        return {**saved, "state": {}}
+    _own: tuple[str, ...] = ("nonfinite",)  # attributes that are copied and pickled
 
-    def after(_: Any) -> None:
-        params = (p for group in opt.param_groups for p in group["params"])
-        opt.state.update((p, entry) for p, entry in zip(params, entries, strict=True) if entry)
+    def __init__(self, params: Any, defaults: dict[str, Any], nonfinite: str):
+        check_choice("nonfinite", nonfinite, ("raise", "skip"))
+        self.nonfinite = nonfinite
+        super().__init__(listed(params) or [{"params": []}], defaults)
+        if not any(group["params"] for group in self.param_groups):
+            raise ValueError("`params` must hold at least one parameter; got none.")
 
-    handles = [
-        opt.register_load_state_dict_pre_hook(before),  # after those of the user
-        opt.register_load_state_dict_post_hook(after, prepend=True),
-    ]
-    try:
-        torch.optim.Optimizer.load_state_dict(opt, state_dict)
-    finally:
-        for handle in handles:
-            handle.remove()
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step with the gradients of the parameters; returns the loss of ``closure``, if there is one."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._step()
+        return loss
+
+    def _step(self) -> None:
+        raise NotImplementedError
+
+    def _read(self, saved: dict[str, Any]) -> list[Entry]:
+        """The state in a ``state_dict``: one entry a parameter, empty where there is none."""
+        raise NotImplementedError
+
+    def refuse_nonfinite(self, when: str = "") -> None:
+        """Raise, unless steps with gradients that are not finite are left out."""
+        if self.nonfinite == "raise":
+            raise ValueError(
+                f"Gradients must be finite, and their squares; {when}they were not. Nothing was changed; "
+                f"`{type(self).__name__}(nonfinite='skip')` leaves such steps out."
+            )
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what ``state_dict()`` returned, into another dtype or device too; the configuration must be the same.
+
+        Torch would cast all of it, counters too, to the dtype of the parameter. What is raised is raised before
+        anything is changed.
+        """
+        entries: list[Entry] = []
+
+        def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
+            saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
+            check_counts(saved, self.param_groups)
+            entries.extend(self._read(saved))
+            return {**saved, "state": {}}
+
+        def after(_: Any) -> None:
+            params = (p for group in self.param_groups for p in group["params"])
+            self.state.update((p, entry) for p, entry in zip(params, entries, strict=True) if entry)
+
+        handles = [
+            self.register_load_state_dict_pre_hook(before),  # after those of the user
+            self.register_load_state_dict_post_hook(after, prepend=True),
+        ]
+        try:
+            super().load_state_dict(state_dict)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), **{name: getattr(self, name) for name in self._own}}
 
 
 def with_tuples(group: dict[str, Any]) -> dict[str, Any]:
@@ -214,15 +262,3 @@ def coin(seed: int, k: int) -> float:
     """
     bits = np.random.Philox(np.random.SeedSequence([seed, 1])).advance(k // NUMBERS)
     return float(np.random.Generator(bits).random(k % NUMBERS + 1)[-1])
-
-
-def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
-    """Whether ``p`` is ``x``, rounded to its dtype, or first to that of a model from which it was loaded.
-
-    >>> x = torch.tensor([0.1], dtype=torch.float64)
-    >>> is_rounding(x.to(torch.bfloat16), x), is_rounding(x.to(torch.float16).to(torch.float32), x)
-    (True, True)
-    >>> is_rounding(x + 1e-16, x)
-    False
-    """
-    return any(torch.equal(p, x.to(dtype).to(p.dtype)) for dtype in (p.dtype, *DTYPES))

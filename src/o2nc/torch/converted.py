@@ -17,23 +17,22 @@ from .checkpoint import (
     VERSION,
     Entry,
     Form,
+    Optimizer,
     check_same,
     check_version,
     coin,
     entries,
     form_of,
     gather,
-    is_rounding,
-    load,
     scatter,
     words,
 )
-from .groups import check_device, check_flags, check_group, listed, listed_group
+from .groups import check_choice, check_dense, check_device, check_flags, check_group, is_rounding, listed_group
 from .report import Report, violated
 from .shards import anywhere, is_sharded, laid_out, local, replicated
 
 
-class Converted(torch.optim.Optimizer):
+class Converted(Optimizer):
     r"""A conversion as a ``torch.optim.Optimizer``: the parameters are one vector, the gradients are one sample.
 
     $$x\leftarrow(1-lr\,w)\,x+lr\,\Delta x,\qquad(\Delta x,\text{state})\leftarrow\text{update}(s,\text{state},x).$$
@@ -82,6 +81,7 @@ class Converted(torch.optim.Optimizer):
     (True, 'plug-in')
     """
 
+    _own = ("nonfinite", "conversion", "changed", "fresh_samples")
     _form: Form = None  # the structure of the conversion's state, once it was needed
     _stated: Certificate | str | None = None  # what the oracle states for these shapes, once it was asked
 
@@ -100,18 +100,18 @@ class Converted(torch.optim.Optimizer):
     ):
         check_is_conversion(conversion)
         check_can_have(conversion, frozenset({"tau", "x", "r"}), "`Converted`")
+        if "tau" in conversion.needs and conversion.horizon is None:
+            name = type(conversion).__name__
+            raise ValueError(f"`conversion` must know the number T of its rounds to draw its output; {name} does not.")
         check_flags({"fresh_samples": fresh_samples, "maximize": maximize})
-        for name, value, other in (("nonfinite", nonfinite, "skip"), ("changed", changed, "accept")):
-            if value not in ("raise", other):
-                raise ValueError(f"`{name}` must be 'raise' or {other!r}; got {value!r}.")
+        check_choice("changed", changed, ("raise", "accept"))
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
-        self.conversion, self.fresh_samples, self.nonfinite, self.changed = conversion, fresh_samples, nonfinite, changed
-        run = {"version": VERSION, "seed": seed, "held": "training", "void": "", "configuration": dict(words(conversion))}
+        self.conversion, self.fresh_samples, self.changed = conversion, fresh_samples, changed
+        run: dict[str, Any] = {"version": VERSION, "seed": seed, "held": "training", "void": ""}
+        run["configuration"] = dict(words(conversion))
         defaults = {"lr": lr, "weight_decay": weight_decay, "maximize": maximize, "run": run}
-        super().__init__(listed(params) or [{"params": []}], defaults)
-        if not self._params:
-            raise ValueError("`params` must hold at least one parameter; got none.")
+        super().__init__(params, defaults, nonfinite)
         if any(map(is_sharded, self._params)):
             self._a_priori()  # here, where all processes are: one that makes a report alone cannot ask others
 
@@ -148,19 +148,16 @@ class Converted(torch.optim.Optimizer):
         for group in self.param_groups:
             group["run"] = run
 
-    @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One round with the gradients as the sample; returns the loss of ``closure``, if there is one."""
         if self.held == "output":
             raise RuntimeError("The parameters hold the output point; `train()` must be called before `step()`.")
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        return super().step(closure)
+
+    def _step(self) -> None:
         if anywhere(any(p.grad is not None for p in self._params), self._params):
             with replicated(self._params):
                 self._round(self._sample(), self.t + 1)
-        return loss
 
     def _round(self, s: Blocks, t: int) -> None:
         rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
@@ -170,11 +167,7 @@ class Converted(torch.optim.Optimizer):
             self._keep([{key: a.clone() for key, a in entry.items()} for entry in found])  # and write into it
             return
         if not math.isfinite(inner(s, s)):
-            if self.nonfinite == "raise":
-                raise ValueError(
-                    f"Gradients must be finite, and their squares; in round {t} they were not. Nothing was changed; "
-                    "`Converted(nonfinite='skip')` leaves such steps out."
-                )
+            self.refuse_nonfinite(f"in round {t} ")
             self._set(void=f"the gradients of round {t} were not finite and were left out")
             return
         self._check_held("training")
@@ -196,8 +189,7 @@ class Converted(torch.optim.Optimizer):
         blocks, dtype = [], self._dtype
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is not None and p.grad.layout != torch.strided:
-                    raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+                check_dense(p)
                 g = torch.zeros_like(p, dtype=dtype) if p.grad is None else laid_out(p.grad, p).to(dtype, copy=True)
                 blocks.append(-g if group["maximize"] else g)
         return Blocks(tuple(blocks))
@@ -214,10 +206,9 @@ class Converted(torch.optim.Optimizer):
         return "tau" in self.conversion.needs
 
     def _initial(self) -> Any:
-        x, horizon = self._point(), self.conversion.horizon
-        if not self._has_output or horizon is None:
-            return self.conversion.init(x)
-        return self.conversion.init(x, tau=self.conversion.tau(coin(self._run["seed"], 0), horizon))
+        conversion, T = self.conversion, self.conversion.horizon
+        tau = conversion.tau(coin(self._run["seed"], 0), T) if self._has_output and T is not None else None
+        return conversion.init(self._point(), tau=tau)
 
     def _state(self) -> Any:
         if self.t == 0:
@@ -237,10 +228,6 @@ class Converted(torch.optim.Optimizer):
                 del entry["x"]  # the parameter is the point
             self.state[p] = {key: laid_out(a, p) if is_sharded(a) else a for key, a in entry.items()}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what ``state_dict()`` returned, into another dtype or device too; the conversion must be the same."""
-        load(self, state_dict, self._read)
-
     def _read(self, saved: dict[str, Any]) -> list[Entry]:
         run = saved["param_groups"][0].get("run", {})
         check_version(run.get("version"), "Converted")
@@ -253,10 +240,6 @@ class Converted(torch.optim.Optimizer):
         if missing := [k for k, entry in enumerate(found) if not entry]:
             raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
         return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        own = ("conversion", "changed", "fresh_samples", "nonfinite")
-        return {**super().__getstate__(), **{name: getattr(self, name) for name in own}}
 
     @property
     def held(self) -> str:
@@ -301,7 +284,9 @@ class Converted(torch.optim.Optimizer):
         if self.t == 0 or self._holds(point):
             return
         if self.changed == "raise":
-            other = next((f"the {name} point" for name in ("training", "output") if self._holds(name)), "something else")
+            other = next(
+                (f"the {name} point" for name in ("training", "output") if self._holds(name)), "something else"
+            )
             raise RuntimeError(
                 f"The parameters must hold the {point} point of round {self.t}, which this optimizer left there; they "
                 f"hold {other}. They were changed from outside, or model and optimizer are from different checkpoints. "

@@ -95,6 +95,12 @@ def check_device(params: Iterable[torch.Tensor]) -> None:
         raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
 
 
+def check_dense(p: torch.Tensor) -> None:
+    """Raise unless the gradient of a parameter is dense, if it has one."""
+    if p.grad is not None and p.grad.layout != torch.strided:
+        raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+
+
 def check_group(group: dict[str, Any]) -> None:
     """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors, each once."""
     for name in ("lr", "weight_decay"):
@@ -114,9 +120,27 @@ def check_group(group: dict[str, Any]) -> None:
         raise ValueError("`params` must hold every parameter once; a group has one of them twice.")
 
 
+def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
+    """Whether ``p`` is ``x``, rounded to its dtype, or first to that of a model from which it was loaded.
+
+    >>> x = torch.tensor([0.1], dtype=torch.float64)
+    >>> is_rounding(x.to(torch.bfloat16), x), is_rounding(x.to(torch.float16).to(torch.float32), x)
+    (True, True)
+    >>> is_rounding(x + 1e-16, x)
+    False
+    """
+    return any(torch.equal(p, x.to(dtype).to(p.dtype)) for dtype in (p.dtype, *DTYPES))
+
+
 def width(p: torch.Tensor) -> torch.dtype:
     """The dtype of the state of a parameter: float64 for float64, else float32."""
     return torch.float64 if p.dtype == torch.float64 else torch.float32
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"`{name}` must be among {choices}; got {value!r}.")
 
 
 def check_flags(flags: dict[str, Any]) -> None:
@@ -137,8 +161,7 @@ def check_options(group: dict[str, Any]) -> None:
     for name in ("eps", "c"):
         check_number(name, group[name], positive=True)
     check_flags({name: group[name] for name in ("maximize", "matrices")})
-    if group["weights"] not in SCOPES:
-        raise ValueError(f"`weights` must be among {SCOPES}; got {group['weights']!r}.")
+    check_choice("weights", group["weights"], SCOPES)
 
 
 def check_shared(group: dict[str, Any], others: Iterable[dict[str, Any]]) -> None:

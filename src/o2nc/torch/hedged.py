@@ -1,14 +1,13 @@
 """An optimizer that hedges between the directions of others."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ..directions import Mask, find
-from .checkpoint import VERSION, Entry, check_same, check_version, entries, load
-from .groups import check_flags, check_options, check_shared, listed, listed_group, tensors, width
+from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
+from .groups import check_dense, check_flags, check_options, check_shared, listed_group, tensors, width
 from .report import Report, practical
 from .shards import laid_out, local, split_axes
 from .state import Experts, Table, masked
@@ -18,7 +17,7 @@ SAME = ("experts", "weights")  # what a checkpoint cannot change
 PATIENCE = 200  # steps after which learners that have not moved are named
 
 
-class Hedged(torch.optim.Optimizer):
+class Hedged(Optimizer):
     r"""Weighs the directions of other optimizers by how well they keep what they promise.
 
     $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
@@ -84,18 +83,15 @@ class Hedged(torch.optim.Optimizer):
         compile: bool = False,
     ):
         check_flags({"foreach": True if foreach is None else foreach, "compile": compile})
-        if nonfinite not in ("raise", "skip"):
-            raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
-        self.nonfinite, self.foreach, self.compile = nonfinite, foreach is not False, compile
+        self.foreach, self.compile = foreach is not False, compile
         self._experts: list[Experts] = []
         defaults = {
             "lr": lr, "experts": experts, "betas": betas, "eps": eps, "weight_decay": weight_decay, "weights": weights,
             "matrices": matrices, "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
-        super().__init__(listed(params) or [{"params": []}], defaults)
-        if not any(group["params"] for group in self.param_groups):
-            raise ValueError("`params` must hold at least one parameter; got none.")
+        super().__init__(params, defaults, nonfinite)
 
+    _own = ("nonfinite", "foreach", "compile", "_experts")
     _table: Table | None = None
     _is_patient = True  # until the learners were looked at
 
@@ -112,20 +108,10 @@ class Hedged(torch.optim.Optimizer):
 
     @property
     def table(self) -> Table:
-        """The index of the state, made anew after parameters were added or cast, or the state was loaded or replaced."""
+        """The index of the state, made anew after parameters were added or cast, or the state was replaced."""
         if self._table is None or self._table.state is not self.state or not self._table.is_current():
             self._table = Table(self.param_groups, self._experts, self.state)
         return self._table
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step with the gradients of the parameters; returns the loss of ``closure``, if there is one."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        self._step()
-        return loss
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _step(self) -> None:
@@ -140,15 +126,12 @@ class Hedged(torch.optim.Optimizer):
         step = Step(table, self.param_groups, s, rows, self.foreach, self.compile)
         judgement = step.judge(there)
         is_finite = bool(judgement.squares.isfinite().all())
-        found = tuple(row for row in rows if judgement.there[row])
+        found = tuple(row for row, is_there in zip(rows, judgement.there[list(rows)].tolist(), strict=True) if is_there)
         if not found or not is_finite:
             for p in fresh:
                 del self.state[p]
-            if not is_finite and self.nonfinite == "raise":
-                raise ValueError(
-                    "Gradients must be finite, and their squares; they were not. Nothing was changed; "
-                    "`Hedged(nonfinite='skip')` leaves such steps out."
-                )
+            if not is_finite:
+                self.refuse_nonfinite()
             return
         if found != rows:  # shards for which no process has a gradient
             step = Step(table, self.param_groups, s, found, self.foreach, self.compile)
@@ -165,10 +148,6 @@ class Hedged(torch.optim.Optimizer):
     def report(self) -> Report:
         """Weights, their entropy, regret and effective step of each group: a dict; its ``str`` is a table."""
         return practical(self.table, self.param_groups)
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what ``state_dict()`` returned, into another dtype or device too; the experts must be the same."""
-        load(self, state_dict, self._read)
 
     def _read(self, saved: dict[str, Any]) -> list[Entry]:
         for k, (group, here) in enumerate(zip(saved["param_groups"], self.param_groups, strict=True)):
@@ -199,10 +178,6 @@ class Hedged(torch.optim.Optimizer):
                     stacklevel=2,
                 )
 
-    def __getstate__(self) -> dict[str, Any]:
-        own = ("nonfinite", "foreach", "compile", "_experts")
-        return {**super().__getstate__(), **{name: getattr(self, name) for name in own}}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._table = None
@@ -230,6 +205,5 @@ def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:
     """
     if p.grad is None:
         return torch.zeros_like(local(p)) if is_sharded and split_axes(p) and p.requires_grad else None
-    if p.grad.layout != torch.strided:
-        raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+    check_dense(p)
     return local(laid_out(p.grad, p)).contiguous() if is_sharded else p.grad.contiguous()

@@ -91,7 +91,9 @@ def kernel_of(name: str, direction: Direction, is_named: bool) -> Kernel:
     """
     if type(direction) is Mask:
         return Kernel(mask, "u", f"mask.{name}")
-    fused = {Momentum: MOMENTUM, Sign: SIGN, **({Adam: ADAM} if is_named else {})}
+    fused: dict[type, Kernel] = {Momentum: MOMENTUM, Sign: SIGN}
+    if is_named:
+        fused[Adam] = ADAM
     return fused.get(type(direction), Kernel(stored, "one", f"d.{name}"))
 
 

@@ -53,7 +53,11 @@ def practical(table: Table, groups: Sequence[dict[str, Any]]) -> Report:
     """
     found = []
     squares = _squares(table, groups)
-    learners = {row: (learner, own) for rows, learner in table.learners for row, own in zip(rows, learner.rows.tolist(), strict=True)}
+    learners = {
+        row: (learner, own)
+        for rows, learner in table.learners
+        for row, own in zip(rows, learner.rows.tolist(), strict=True)
+    }
     members: list[list[int]] = [[] for _ in groups]
     for row, g in enumerate(table.group_of):
         members[g].append(row)

@@ -9,7 +9,7 @@ import torch
 
 from ..conversions.practical import charge
 from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
-from ..conversions.short_memory_until_merged import ShortMemoryHedge
+from ..learners import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
 from .buckets import Layout, layout
@@ -169,7 +169,10 @@ class Table:
     def entry(self, row: int) -> Entry:
         """What is kept of a parameter besides numbers, before its first step."""
         p, held = self.params[row], self.local[row]
-        zeros = lambda: shard(torch.zeros(held.shape, dtype=width(p), device=p.device), p)
+
+        def zeros() -> Tensor:
+            return shard(torch.zeros(held.shape, dtype=width(p), device=p.device), p)
+
         entry: Entry = {"m": zeros()}
         for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
             if kernel.key:

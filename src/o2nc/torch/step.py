@@ -156,14 +156,14 @@ class Step:
                 if not kernel.is_stored or factors["hat"][row] == 0:
                     continue  # gradients before the first that is not 0 count for nothing
                 p, d = table.params[row], self.state[kernel.key][row]
-                u = self.state["m"][row] * factors["hat" if direction.scale_free else "u"][row]
+                u: Any = self.state["m"][row] * factors["hat" if direction.scale_free else "u"][row]
                 if not direction.whole or not table.is_sharded[row]:
                     d.copy_(self._direction(row, name, u))
                 elif type(direction) is Polar:
                     owned.append((d, partial(self._direction, row, name), shard(u, p)))
                 else:  # what others do may fail, and then all processes must know: each gathers the tensor
-                    u = shard(u, p).full_tensor()  # type: ignore[attr-defined]
-                    d.copy_(local(laid_out(self._direction(row, name, u, gathered=True), p)))
+                    u = shard(u, p)
+                    d.copy_(local(laid_out(self._direction(row, name, u.full_tensor(), gathered=True), p)))
         for (d, *_), found in zip(owned, by_owners([(function, u) for _, function, u in owned]), strict=True):
             d.copy_(found)
 
@@ -172,8 +172,9 @@ class Step:
         direction, memory = self.table.experts[row][name], self.table.memory(row, name)
         if next(leaves(memory), None) is not None:
             p = self.table.params[row]
-            s = -self.s[row] if self.groups[self.table.group_of[row]]["maximize"] else self.s[row]
-            s = shard(s.to(u.dtype), p).full_tensor() if gathered else s.to(u.dtype)
+            s: Any = -self.s[row] if self.groups[self.table.group_of[row]]["maximize"] else self.s[row]
+            s = shard(s.to(u.dtype), p)
+            s = s.full_tensor() if gathered else local(s)
             memory = direction.learn(memory, Blocks((s,)))
             for key, a in scatter(memory, 1, name)[0].items():
                 self.state[key][row].copy_(a)
