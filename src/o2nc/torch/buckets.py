@@ -103,7 +103,7 @@ class Bucket:
         self.entries, self.kernels, self.group = entries, tuple(dict.fromkeys(kernels)), group
         keys = [kernel.key for kernel in self.kernels if kernel.key]
         self.kept = [key for key in keys if key != "root"]
-        self.has_root = "root" in keys
+        self.tracked = ("m", "root") if "root" in keys else ("m",)
         self.has_stored = any(kernel.is_stored for kernel in self.kernels)
         self.ks = [tuple(k for k, other in enumerate(kernels) if other == kernel) for kernel in self.kernels]
         self._views: dict[str, Tensor] = {}
@@ -124,36 +124,3 @@ class Layout(NamedTuple):
     places: tuple[Tensor, ...]  # row and column of the sums that are found, bucket by bucket
     choice: Tensor  # for each row and expert of its group, which of the kernels of its buckets
     factor: Tensor  # ... and which of the `FACTORS`
-
-
-def layout(
-    rows: Sequence[int],
-    alike: Sequence[Any],
-    groups: Sequence[int],
-    kernels: Sequence[tuple[Kernel, ...]],
-    tensors: Sequence[Tensor],
-    size: int,
-    piece: int,
-) -> Layout:
-    """The layout of ``rows``; parameters that are not ``alike`` come into different buckets. All is by row."""
-    sets: dict[Any, list[int]] = {}
-    for row in rows:
-        sets.setdefault((groups[row], kernels[row], alike[row]), []).append(row)
-    found = [
-        Bucket(entries, experts, group)
-        for (group, experts, _), mine in sets.items()
-        for entries in cut(mine, tensors, size, piece)
-    ]
-    places = [
-        (row, column)
-        for bucket in found
-        for column in range(2 + 2 * len(bucket.kernels))
-        for row in bucket.entries.rows
-    ]
-    n, K = len(tensors), max(map(len, kernels))
-    choice, factor = (torch.zeros(n, K, dtype=torch.long) for _ in range(2))
-    for (_, experts, _), mine in sets.items():
-        distinct = list(dict.fromkeys(experts))
-        choice[mine, : len(experts)] = torch.tensor([distinct.index(kernel) for kernel in experts])
-        factor[mine, : len(experts)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in experts])
-    return Layout(found, torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(-1), choice, factor)

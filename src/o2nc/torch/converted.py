@@ -13,26 +13,13 @@ from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion
 from ..conversions.tracked import objection
 from ..vectors import Blocks, inner
-from .checkpoint import (
-    VERSION,
-    Entry,
-    Form,
-    Optimizer,
-    check_same,
-    check_version,
-    coin,
-    entries,
-    form_of,
-    gather,
-    scatter,
-    words,
-)
+from . import checkpoint
 from .groups import check_choice, check_dense, check_device, check_flags, check_group, is_rounding, listed_group
 from .report import Report, violated
 from .shards import anywhere, is_sharded, laid_out, local, replicated
 
 
-class Converted(Optimizer):
+class Converted(checkpoint.Optimizer):
     r"""A conversion as a ``torch.optim.Optimizer``: the parameters are one vector, the gradients are one sample.
 
     $$x\leftarrow(1-lr\,w)\,x+lr\,\Delta x,\qquad(\Delta x,\text{state})\leftarrow\text{update}(s,\text{state},x).$$
@@ -82,7 +69,7 @@ class Converted(Optimizer):
     """
 
     _own = ("nonfinite", "conversion", "changed", "fresh_samples")
-    _form: Form = None  # the structure of the conversion's state, once it was needed
+    _form: checkpoint.Form = None  # the structure of the conversion's state, once it was needed
     _stated: Certificate | str | None = None  # what the oracle states for these shapes, once it was asked
 
     def __init__(
@@ -108,8 +95,8 @@ class Converted(Optimizer):
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
         self.conversion, self.fresh_samples, self.changed = conversion, fresh_samples, changed
-        run: dict[str, Any] = {"version": VERSION, "seed": seed, "held": "training", "void": ""}
-        run["configuration"] = dict(words(conversion))
+        run: dict[str, Any] = {"version": checkpoint.VERSION, "seed": seed, "held": "training", "void": ""}
+        run["configuration"] = dict(checkpoint.words(conversion))
         defaults = {"lr": lr, "weight_decay": weight_decay, "maximize": maximize, "run": run}
         super().__init__(params, defaults, nonfinite)
         if any(map(is_sharded, self._params)):
@@ -171,7 +158,7 @@ class Converted(Optimizer):
             self._set(void=f"the gradients of round {t} were not finite and were left out")
             return
         self._check_held("training")
-        x, r = self._point(), coin(self._run["seed"], t) if "r" in self.conversion.needs else None
+        x, r = self._point(), checkpoint.coin(self._run["seed"], t) if "r" in self.conversion.needs else None
         dx, state = self.conversion.update(s, self._state(), x, r=r)
         pieces = zip(rates, decays, x.arrays, dx.arrays, self._params, strict=True)
         x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for lr, w, a, b, p in pieces))
@@ -207,36 +194,38 @@ class Converted(Optimizer):
 
     def _initial(self) -> Any:
         conversion, T = self.conversion, self.conversion.horizon
-        tau = conversion.tau(coin(self._run["seed"], 0), T) if self._has_output and T is not None else None
+        tau = conversion.tau(checkpoint.coin(self._run["seed"], 0), T) if self._has_output and T is not None else None
         return conversion.init(self._point(), tau=tau)
 
     def _state(self) -> Any:
         if self.t == 0:
             return self._initial()
         if self._form is None:
-            self._form = form_of(self._initial())
-        return gather(self._form, [self.state[p] for p in self._params])
+            self._form = checkpoint.form_of(self._initial())
+        return checkpoint.gather(self._form, [self.state[p] for p in self._params])
 
-    def _entries(self, state: Any, x: Blocks, t: int) -> list[Entry]:
-        found = scatter(state, len(x.arrays))
+    def _entries(self, state: Any, x: Blocks, t: int) -> list[checkpoint.Entry]:
+        found = checkpoint.scatter(state, len(x.arrays))
         return [{"step": torch.tensor(t), "x": a, **entry} for a, entry in zip(x.arrays, found, strict=True)]
 
-    def _keep(self, found: list[Entry]) -> None:
+    def _keep(self, found: list[checkpoint.Entry]) -> None:
         dtype = self._dtype
         for p, entry in zip(self._params, found, strict=True):
             if p.dtype == dtype and not self._has_output:
                 del entry["x"]  # the parameter is the point
             self.state[p] = {key: laid_out(a, p) if is_sharded(a) else a for key, a in entry.items()}
 
-    def _read(self, saved: dict[str, Any]) -> list[Entry]:
+    def _read(self, saved: dict[str, Any]) -> list[checkpoint.Entry]:
         run = saved["param_groups"][0].get("run", {})
-        check_version(run.get("version"), "Converted")
-        here = dict(words(self.conversion))  # not that of the groups: torch.distributed.checkpoint has written there
-        check_same(run["configuration"], here, "conversion")
+        checkpoint.check_version(run.get("version"), "Converted")
+        here = dict(
+            checkpoint.words(self.conversion)
+        )  # not that of the groups: torch.distributed.checkpoint has written there
+        checkpoint.check_same(run["configuration"], here, "conversion")
         if not saved["state"]:  # saved before the first step
             return [{} for _ in self._params]
         with replicated(self._params):
-            found = entries(saved, self._entries(self._initial(), self._point(), 0))
+            found = checkpoint.entries(saved, self._entries(self._initial(), self._point(), 0))
         if missing := [k for k, entry in enumerate(found) if not entry]:
             raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
         return found
@@ -276,17 +265,15 @@ class Converted(Optimizer):
         self._set(held=point)
 
     def _output(self) -> Blocks:
-        x: Blocks = self.conversion.output(self._state(), self._point())
-        return x
+        with replicated(self._params):
+            return self.conversion.output(self._state(), self._point())
 
     def _check_held(self, point: str) -> None:
         """Raise, or accept what the parameters hold, if it is not the point that the optimizer left there."""
         if self.t == 0 or self._holds(point):
             return
         if self.changed == "raise":
-            other = next(
-                (f"the {name} point" for name in ("training", "output") if self._holds(name)), "something else"
-            )
+            other = next((f"the {at} point" for at in ("training", "output") if self._holds(at)), "something else")
             raise RuntimeError(
                 f"The parameters must hold the {point} point of round {self.t}, which this optimizer left there; they "
                 f"hold {other}. They were changed from outside, or model and optimizer are from different checkpoints. "

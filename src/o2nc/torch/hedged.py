@@ -109,7 +109,7 @@ class Hedged(Optimizer):
     @property
     def table(self) -> Table:
         """The index of the state, made anew after parameters were added or cast, or the state was replaced."""
-        if self._table is None or self._table.state is not self.state or not self._table.is_current():
+        if self._table is None or not self._table.is_current(self.param_groups, self.state):
             self._table = Table(self.param_groups, self._experts, self.state)
         return self._table
 
@@ -123,7 +123,7 @@ class Hedged(Optimizer):
         there = torch.tensor([p.grad is not None for p in table.params])
         fresh = [table.params[row] for row in rows if not self.state.get(table.params[row])]
         table.start(rows)
-        step = Step(table, self.param_groups, s, rows, self.foreach, self.compile)
+        step = Step(table, s, rows, self.foreach, self.compile)
         judgement = step.judge(there)
         is_finite = bool(judgement.squares.isfinite().all())
         found = tuple(row for row, is_there in zip(rows, judgement.there[list(rows)].tolist(), strict=True) if is_there)
@@ -134,9 +134,8 @@ class Hedged(Optimizer):
                 self.refuse_nonfinite()
             return
         if found != rows:  # shards for which no process has a gradient
-            step = Step(table, self.param_groups, s, found, self.foreach, self.compile)
+            step = Step(table, s, found, self.foreach, self.compile)
         step.learn(judgement)
-        step.count(judgement)
         step.move()
         self._look(table)
 
@@ -147,7 +146,7 @@ class Hedged(Optimizer):
 
     def report(self) -> Report:
         """Weights, their entropy, regret and effective step of each group: a dict; its ``str`` is a table."""
-        return practical(self.table, self.param_groups)
+        return practical(self.table)
 
     def _read(self, saved: dict[str, Any]) -> list[Entry]:
         for k, (group, here) in enumerate(zip(saved["param_groups"], self.param_groups, strict=True)):

@@ -39,11 +39,6 @@ class Kernel(NamedTuple):
     key: str = ""  # of the tensor of the state that it reads besides the tracker
 
     @property
-    def is_mask(self) -> bool:
-        """Whether it reads the factors of a mask."""
-        return self.array is mask
-
-    @property
     def is_stored(self) -> bool:
         """Whether it reads a direction that was computed tensor by tensor."""
         return self.array is stored

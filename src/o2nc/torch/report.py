@@ -41,7 +41,7 @@ class Report(dict[str, Any]):
 
 
 @torch.no_grad()
-def practical(table: Table, groups: Sequence[dict[str, Any]]) -> Report:
+def practical(table: Table) -> Report:
     r"""The report of `Hedged`.
 
     For each group: the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
@@ -51,20 +51,11 @@ def practical(table: Table, groups: Sequence[dict[str, Any]]) -> Report:
 
     Reference: none.
     """
-    found = []
-    squares = _squares(table, groups)
-    learners = {
-        row: (learner, own)
-        for rows, learner in table.learners
-        for row, own in zip(rows, learner.rows.tolist(), strict=True)
-    }
-    members: list[list[int]] = [[] for _ in groups]
-    for row, g in enumerate(table.group_of):
-        members[g].append(row)
-    for g, (group, rows) in enumerate(zip(groups, members, strict=True)):
+    found, squares = [], _squares(table)
+    for g, (group, rows) in enumerate(zip(table.groups, table.members, strict=True)):
         if not rows:
             continue
-        learner, own = learners[rows[0]][0], [learners[row][1] for row in rows]
+        learner, own = table.learner_of[rows[0]][0], [table.learner_of[row][1] for row in rows]
         w, size = learner.now()[own], max(sum(table.local[row].numel() for row in rows), 1)
 
         def named(values: torch.Tensor, names: Sequence[str] = group["experts"]) -> dict[str, float]:
@@ -84,13 +75,12 @@ def practical(table: Table, groups: Sequence[dict[str, Any]]) -> Report:
     return Report(step=t, groups=found, certificate=None, reason=PRACTICAL)
 
 
-def _squares(table: Table, groups: Sequence[dict[str, Any]]) -> list[float]:
-    """|lr sum_k w_k d_k|^2 of the last step, by row: a step of length 1 from 0, without gradients or decay."""
+def _squares(table: Table) -> list[float]:
+    """|lr sum_k w_k d_k|^2 of the last step, by row."""
     rows = tuple(row for row, lr in enumerate(table.played.tolist()) if lr > 0)
     found = [0.0] * len(table.params)
     if rows:
-        alone = [{**group, "lr": 1.0, "weight_decay": 0.0} for group in groups]
-        for row, d in zip(rows, Step(table, alone, [], rows, foreach=True, compile=False).mixture(), strict=True):
+        for row, d in zip(rows, Step(table, [], rows, foreach=True, compile=False).mixture(), strict=True):
             found[row] = float(table.played[row] * torch.linalg.vector_norm(d, dtype=torch.float64)) ** 2
     return found
 

@@ -118,16 +118,11 @@ def by_owners(jobs: Sequence[Job]) -> list[Tensor]:
         if len(axes) == 1 and u.placements[axes[0]].is_shard():
             exchanges.setdefault((u.device_mesh, axes[0], u.dtype), []).append(k)
         else:
-            found[k] = by_all(function, u)
+            found[k] = local(laid_out(function(u.full_tensor()), u))
     for (mesh, axis, _), ks in exchanges.items():
         for k, d in zip(ks, exchange([jobs[k] for k in ks], mesh.get_group(axis), axis), strict=True):
             found[k] = d
     return found
-
-
-def by_all(function: Callable[[Tensor], Tensor], u: Any) -> Tensor:
-    """The same for one tensor, computed by all processes: what may raise must raise on all."""
-    return local(laid_out(function(u.full_tensor()), u))
 
 
 def exchange(jobs: Sequence[Job], group: Any, axis: int) -> list[Tensor]:
@@ -137,12 +132,8 @@ def exchange(jobs: Sequence[Job], group: Any, axis: int) -> list[Tensor]:
     shapes = [[shard_shape(u, axis, rank, len(ranks)) for rank in ranks] for _, u in jobs]
     sizes = [[math.prod(shape) for shape in each] for each in shapes]
     held = [local(u) for _, u in jobs]
-    shards = swap(
-        [[held[k] for k in each] for each in owned],
-        [[sizes[k][rank] for k in owned[me]] for rank in ranks],
-        held[0],
-        group,
-    )
+    mine = [[sizes[k][rank] for k in owned[me]] for rank in ranks]
+    shards = swap([[held[k] for k in each] for each in owned], mine, held[0], group)
     back: list[list[Tensor]] = [[] for _ in ranks]
     for i, k in enumerate(owned[me]):
         function, dim = jobs[k][0], jobs[k][1].placements[axis].dim

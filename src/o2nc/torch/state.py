@@ -12,7 +12,7 @@ from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
 from ..learners import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
-from .buckets import Layout, layout
+from .buckets import FACTORS, Bucket, Layout, cut
 from .checkpoint import Entry, Form, form_of, gather, scatter
 from .groups import check_device, width
 from .kernels import Kernel, kernel_of
@@ -82,11 +82,10 @@ class Weights:
             field.copy_(value)
 
     def views(self) -> list[Entry]:
-        """What is remembered for each parameter."""
+        """What is remembered in each row."""
         fields = {**self.state._asdict(), "regret": self.regret}
         rows = zip(*(field.unbind() for field in fields.values()), strict=True)
-        each = [dict(zip(fields, row, strict=True)) for row in rows]
-        return [each[row] for row in self.rows.tolist()]
+        return [dict(zip(fields, row, strict=True)) for row in rows]
 
 
 class Table:
@@ -108,6 +107,8 @@ class Table:
         self.params: list[Tensor] = [p for group in groups for p in group["params"]]
         check_device(self.params)
         self.group_of = [g for g, group in enumerate(groups) for _ in group["params"]]
+        rows = iter(range(len(self.params)))
+        self.members = [[next(rows) for _ in group["params"]] for group in groups]  # of each group
         self.local = [local(p) for p in self.params]  # what this process holds of them
         self.is_sharded = [is_sharded(p) for p in self.params]  # to be asked for each parameter in each step
         self.sizes = [p.numel() for p in self.params]
@@ -128,6 +129,7 @@ class Table:
         n = len(self.params)
         self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(experts)
+        self.learner_of: dict[int, tuple[Weights, int]] = {}  # and the row there
         self.numbers = self._numbers()
         self._layouts: dict[Any, Layout] = {}
         self._forms: dict[tuple[int, str], Form] = {}
@@ -145,9 +147,9 @@ class Table:
             members.setdefault(experts[g].names if shared else g, []).append(row)
         found = []
         for rows in members.values():
-            g = self.group_of[rows[0]]
-            own = list(range(len(rows))) if self.groups[g]["weights"] == "tensor" else [0] * len(rows)
-            found.append((rows, Weights(len(experts[g].names), self.groups[g], own)))
+            group, K = self.groups[self.group_of[rows[0]]], len(self.kernels[rows[0]])
+            own = list(range(len(rows))) if group["weights"] == "tensor" else [0] * len(rows)
+            found.append((rows, Weights(K, group, own)))
         return found
 
     def _numbers(self) -> list[Entry]:
@@ -155,8 +157,10 @@ class Table:
         scalars = zip(*(getattr(self, key).unbind() for key in SCALARS), strict=True)
         found: list[Entry] = [dict(zip(SCALARS, row, strict=True)) for row in scalars]
         for rows, learner in self.learners:
-            for row, views in zip(rows, learner.views(), strict=True):
-                found[row].update(views)
+            views = learner.views()
+            for row, own in zip(rows, learner.rows.tolist(), strict=True):
+                found[row].update(views[own])
+                self.learner_of[row] = learner, own
         return found
 
     def start(self, rows: Sequence[int]) -> None:
@@ -176,7 +180,7 @@ class Table:
         entry: Entry = {"m": zeros()}
         for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
             if kernel.key:
-                entry[kernel.key] = masked(direction, p, zeros()) if kernel.is_mask else zeros()
+                entry[kernel.key] = masked(direction, p, zeros()) if type(direction) is Mask else zeros()
             if kernel.is_stored:
                 entry |= self._initial(row, name)
         if p.dtype != width(p):
@@ -229,19 +233,32 @@ class Table:
         p = self.params[row]
         return (p.dtype, p.device, p.is_contiguous(), *map(id, self.state.get(p, {}).values()))
 
-    def is_current(self) -> bool:
+    def is_current(self, groups: Any, state: Any) -> bool:
         """Whether nobody has replaced a tensor of the state, removed it, or cast or moved a parameter."""
-        return all(self.mark(row) == mark for row, mark in self.marks.items())
+        same = groups is self.groups and state is self.state
+        return same and all(self.mark(row) == mark for row, mark in self.marks.items())
 
     def layout(self, rows: tuple[int, ...], size: int, piece: int) -> Layout:
-        """A layout with buckets of the given sizes."""
+        """The layout of these rows in buckets of the given sizes."""
         if (rows, size, piece) not in self._layouts:
             self._layouts = dict(list(self._layouts.items())[-LAYOUTS:])  # older ones are of the past
-            widths = [width(p) for p in self.params]
-            self._layouts[rows, size, piece] = layout(
-                rows, widths, self.group_of, self.kernels, self.local, size, piece
-            )
+            self._layouts[rows, size, piece] = self._layout(rows, size, piece)
         return self._layouts[rows, size, piece]
+
+    def _layout(self, rows: tuple[int, ...], size: int, piece: int) -> Layout:
+        alike: dict[Any, list[int]] = {}
+        for row in rows:
+            alike.setdefault((self.group_of[row], self.kernels[row], width(self.params[row])), []).append(row)
+        buckets, shape = [], (len(self.params), max(map(len, self.kernels)))
+        choice, factor = (torch.zeros(shape, dtype=torch.long) for _ in range(2))
+        for (group, kernels, _), mine in alike.items():
+            buckets += [Bucket(entries, kernels, group) for entries in cut(mine, self.local, size, piece)]
+            distinct = list(dict.fromkeys(kernels))
+            choice[mine, : len(kernels)] = torch.tensor([distinct.index(kernel) for kernel in kernels])
+            factor[mine, : len(kernels)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in kernels])
+        columns = [(each.entries.rows, range(2 + 2 * len(each.kernels))) for each in buckets]
+        places = [(row, column) for mine, each in columns for column in each for row in mine]
+        return Layout(buckets, torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(-1), choice, factor)
 
     def weights(self) -> Tensor:
         """The weights of the experts, by row; 0 where a group has fewer."""

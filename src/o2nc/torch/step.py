@@ -36,7 +36,6 @@ class Step:
 
     Args:
         table: of the optimizer.
-        groups: of the optimizer.
         s: the gradients, by row.
         rows: which parameters have one.
         foreach: whether tensors are packed and cut for moving too; for judging they always are.
@@ -45,24 +44,15 @@ class Step:
     Reference: `o2nc.conversions.PracticalConversion`, which must agree.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        groups: Sequence[dict[str, Any]],
-        s: Sequence[Any],
-        rows: tuple[int, ...],
-        foreach: bool,
-        compile: bool,
-    ):
-        self.table, self.groups, self.s, self.compile = table, groups, s, compile
+    def __init__(self, table: Table, s: Sequence[Any], rows: tuple[int, ...], foreach: bool, compile: bool):
+        self.table, self.s, self.compile, self.state = table, s, compile, table.tensors
         self.rows = torch.tensor(rows, dtype=torch.long)
         self.layout = table.layout(rows, SIZE, UNCUT if compile else SIZE)
         self.buckets = self.layout.buckets if foreach else table.layout(rows, 1, UNCUT).buckets
-        self.state = table.tensors
         self.narrow = [row for row in rows if table.params[row].dtype != width(table.params[row])]
         params = zip(table.params, table.is_sharded, self.state["x"], strict=True)
         self.x = [(local(p) if cut else p.detach()) if point is None else point for p, cut, point in params]
-        kernels: tuple[Any, ...] = compiled() if compile else (judge, track, move)
+        kernels: Any = compiled() if compile else (judge, track, move)
         self.reduce, self.track, self.shift = kernels
         self.scratch: Any = None
         self.packs: dict[tuple[Bucket, str], Tensor] = {}
@@ -89,23 +79,15 @@ class Step:
         adam = promised.gather(1, table.adam.clamp(min=0)[:, None])[:, 0]
         f = torch.where((table.adam >= 0) & (table.t > 0), adam / (hat * sums[:, 1]), 0)
         played = (table.played * there)[:, None]
-        return Judgement(
-            there=there,
-            squares=sums[:, 0] / torch.tensor(table.sizes).clamp(min=1),
-            kept=kept * played,
-            promised=promised * hat[:, None] * played,
-            f=f,
-        )
+        squares = sums[:, 0] / torch.tensor(table.sizes).clamp(min=1)
+        return Judgement(there, squares, kept * played, promised * hat[:, None] * played, f)
 
     def learn(self, judgement: Judgement) -> None:
-        """Let the learners learn from what was kept of what was promised."""
-        for rows, learner in self.table.learners:
-            learner.judge(judgement.kept[rows, : learner.K], judgement.promised[rows, : learner.K])
-
-    def count(self, judgement: Judgement) -> None:
-        """Average the mean of s^2 in. Gradients before the first that is not 0 do not count."""
+        """Let the learners learn, and average the mean of s^2 in. Zeros before the first gradient do not count."""
         table, rows, squares = self.table, self.rows, judgement.squares
-        b2, lr = (self._per_row(read)[rows] for read in (lambda group: group["betas"][1], lambda group: group["lr"]))
+        for mine, learner in table.learners:
+            learner.judge(judgement.kept[mine, : learner.K], judgement.promised[mine, : learner.K])
+        b2, lr = self._per_row(lambda group: group["betas"][1])[rows], self._per_row(lambda group: group["lr"])[rows]
         counts = (table.t[rows] > 0) | (squares[rows] > 0)
         table.t[rows] += counts
         table.q[rows] = b2 * table.q[rows] + (1 - b2) * squares[rows]
@@ -116,30 +98,31 @@ class Step:
 
     def move(self) -> None:
         """Update the trackers, compute the new directions and move along their mixtures."""
-        factors, shares, later = self._factors(), self._shares(), []
+        factors, later = self._factors(), []
+        share = self._shares(factors, self._per_row(lambda group: group["lr"]))
         self._follow()
         for bucket in self.buckets:
-            m, root = self._packed(bucket, "m"), self._root(bucket)
-            self.track(self._sample(bucket), m, root, self._rates(bucket, m))
-            bucket.entries.put(m, self.state["m"])
-            if root is not None:
-                bucket.entries.put(root, self.state["root"])
+            view = self._view(bucket, factors)
+            self.track(self._sample(bucket), view.m, view.root, self._rates(bucket, view.m))
+            for key in bucket.tracked:
+                bucket.entries.put(self._packed(bucket, key), self.state[key])
             if bucket.has_stored:
                 later.append(bucket)
             else:
-                self._shift(bucket, shares, self._view(bucket, factors, m, root))
+                self._shift(bucket, share, view)
         self._directions(factors)
         for bucket in later:
-            self._shift(bucket, shares, self._view(bucket, factors))
+            self._shift(bucket, share, self._view(bucket, factors))
         for row in self.narrow:
             local(self.table.params[row]).copy_(self.x[row])
 
     def mixture(self) -> list[Tensor]:
-        """What the last step has added to each of the rows: `move` from 0, with nothing new."""
+        """What the last step has added to each of the rows, for lr = 1: `move` from 0, with nothing new."""
         self.x = [None if m is None else torch.zeros_like(m) for m in self.state["m"]]
-        factors, shares = self._factors(), self._shares()
+        factors = self._factors()
+        share = self._shares(factors, torch.ones_like(self.table.t))
         for bucket in self.buckets:
-            self._shift(bucket, shares, self._view(bucket, factors))
+            self._shift(bucket, share, self._view(bucket, factors))
         return [self.x[row] for row in self.rows]
 
     def _follow(self) -> None:
@@ -172,7 +155,7 @@ class Step:
         direction, memory = self.table.experts[row][name], self.table.memory(row, name)
         if next(leaves(memory), None) is not None:
             p = self.table.params[row]
-            s: Any = -self.s[row] if self.groups[self.table.group_of[row]]["maximize"] else self.s[row]
+            s: Any = -self.s[row] if self.table.groups[self.table.group_of[row]]["maximize"] else self.s[row]
             s = shard(s.to(u.dtype), p)
             s = s.full_tensor() if gathered else local(s)
             memory = direction.learn(memory, Blocks((s,)))
@@ -183,9 +166,9 @@ class Step:
             check_direction(name, d, u)
         return d
 
-    def _shares(self) -> Callable[[str, tuple[int, ...]], list[float]]:
+    def _shares(self, factors: dict[str, list[float]], lr: Tensor) -> Callable[[str, tuple[int, ...]], list[float]]:
         """From a factor and the experts that have one direction: lr times the factor times their weight, by row."""
-        factors, weights, lr = self._factors(), self.table.weights(), self._per_row(lambda group: group["lr"])
+        weights = self.table.weights()
 
         @cache
         def share(factor: str, ks: tuple[int, ...]) -> list[float]:
@@ -194,7 +177,7 @@ class Step:
         return share
 
     def _shift(self, bucket: Bucket, share: Callable[[str, tuple[int, ...]], list[float]], view: View) -> None:
-        group, x = self.groups[bucket.group], bucket.entries.take(self.x)
+        group, x = self.table.groups[bucket.group], bucket.entries.take(self.x)
         pairs = zip(bucket.kernels, bucket.ks, strict=True)
         shares = [self._number(bucket, share(kernel.factor, ks), x) for kernel, ks in pairs]
         shrink = self._constant(1 - float(group["lr"]) * float(group["weight_decay"]), x)
@@ -204,24 +187,17 @@ class Step:
     def _sample(self, bucket: Bucket) -> Tensor:
         if (bucket, "s") not in self.packs:
             s = bucket.entries.take(self.s).to(width(self.table.params[bucket.entries.rows[0]]))
-            s = -s if self.groups[bucket.group]["maximize"] else s
+            s = -s if self.table.groups[bucket.group]["maximize"] else s
             if bucket.entries.piece is not None:
                 return s  # a view, or a copy that should not stay
             self.packs[bucket, "s"] = s
         return self.packs[bucket, "s"]
 
-    def _view(self, bucket: Bucket, factors: dict[str, list[float]], m: Any = None, root: Any = None) -> View:
-        m = self._packed(bucket, "m") if m is None else m
-        return View(
-            m=m,
-            root=self._root(bucket) if root is None else root,
-            floor=self._number(bucket, factors["floor"], m),
-            kept={key: bucket.take(key, self.state[key]) for key in bucket.kept},
-            scratch=self._scratch(m),
-        )
-
-    def _root(self, bucket: Bucket) -> Tensor | None:
-        return self._packed(bucket, "root") if bucket.has_root else None
+    def _view(self, bucket: Bucket, factors: dict[str, list[float]]) -> View:
+        m = self._packed(bucket, "m")
+        root = self._packed(bucket, "root") if "root" in bucket.tracked else None
+        kept = {key: bucket.take(key, self.state[key]) for key in bucket.kept}
+        return View(m, root, self._number(bucket, factors["floor"], m), kept, self._scratch(m))
 
     def _packed(self, bucket: Bucket, key: str) -> Tensor:
         """State that only `track` changes: what was packed for judging serves for moving."""
@@ -247,7 +223,7 @@ class Step:
         return {name: values.tolist() for name, values in found.items()}
 
     def _per_row(self, read: Any) -> Tensor:
-        values = torch.tensor([float(read(group)) for group in self.groups], dtype=torch.float64)
+        values = torch.tensor([float(read(group)) for group in self.table.groups], dtype=torch.float64)
         return values[self.table.group_of]
 
     def _number(self, bucket: Bucket, values: Any, like: Tensor) -> Any:
@@ -255,7 +231,7 @@ class Step:
 
     def _rates(self, bucket: Bucket, like: Tensor) -> list[Any]:
         """1 - b1, the root of b2, and 1 - b2."""
-        b1, b2 = self.groups[bucket.group]["betas"]
+        b1, b2 = self.table.groups[bucket.group]["betas"]
         return [self._constant(rate, like) for rate in (1.0 - b1, math.sqrt(b2), 1.0 - b2)]
 
     def _constant(self, value: Any, like: Tensor) -> Any:
