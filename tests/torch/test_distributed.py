@@ -5,6 +5,8 @@ import torch
 
 import parallel
 
+pytestmark = pytest.mark.slow
+
 
 def assert_agree(ranks, one=None, rtol=1e-5):
     """All ranks bit by bit, and with one process up to ``rtol`` of the largest entry of each tensor."""

@@ -7,8 +7,16 @@ import numpy as np
 import torch
 from torch.optim import lr_scheduler
 
-from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
-from o2nc.conversions import Adam, HeavyBall
+from o2nc import (
+    Blocks,
+    Nonsmooth,
+    NonsmoothConversion,
+    SegmentConversion,
+    Smooth,
+    SmoothConversion,
+    directions,
+    learners,
+)
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import (
     FTRL,
@@ -28,7 +36,9 @@ from o2nc.oracles import (
     ShortMemoryHedge,
     Squint,
 )
+from o2nc.rivals import SGD, Adam, HeavyBall
 from o2nc.sets import Box, Hull, Varying
+from o2nc.torch import Converted, Hedged
 
 SHAPES = [(), (3,), (2, 3), (2, 1, 3, 2)]  # a scalar, a bias, a matrix, a convolution
 SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
@@ -82,7 +92,7 @@ ORACLES = {
     "adagrad hull": lambda make: AdaGrad(hull(make)),
     "compared": lambda make: Compared(OGD(Box()), [Identity(), mask(make)]),
     "adaptive": lambda make: Adaptive(
-        [directions.Momentum(), directions.RMS(), directions.Sign(), directions.Polar()], learner=Hedge
+        [directions.Momentum(), directions.Adam(), directions.Sign(), directions.Polar()], learner=learners.Hedge()
     ),
     "coin betting": lambda make: CoinBetting(Box(0.0, 1.0)),
     "product": lambda make: Product(
@@ -123,6 +133,30 @@ def train(opt, rounds, start=0):
         for p, g in zip(params, draws(100 + t, scale=3.0), strict=True):
             p.grad = torch.as_tensor(g, dtype=p.dtype).reshape(p.shape).clone()
         opt.step()
+
+
+def half(p):
+    """A mask: every other entry."""
+    return (torch.arange(p.numel()) % 2).reshape(p.shape)
+
+
+def halved(u):
+    """A function of the tracker."""
+    return u / 2
+
+
+NAMED = ("momentum", "adam", "polar", "sign")
+EVERY = (*NAMED, directions.Mask(half), halved)  # kind of expert
+MAKERS = {  # both optimizers, from parameters; ``oracle`` is for those that have one
+    "hedged": lambda params, lr=0.02, oracle=None, **options: Hedged(params, lr, EVERY, **options),
+    "algorithm 1": lambda params, lr=1.0, oracle="hedge", **options: Converted(
+        params, build("descent", oracle), lr, **options
+    ),
+    "algorithm 2": lambda params, lr=1.0, oracle="hedge", **options: Converted(
+        params, build("nonsmooth", oracle), lr, **options
+    ),
+    "rival": lambda params, lr=1.0, oracle=None, **options: Converted(params, build("adam"), lr, **options),
+}
 
 
 def snapshot(opt):

@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+from test_distributed import assert_agree
 
 import parallel
 from o2nc.torch import Converted
-from test_torch_distributed import assert_agree
 from training import build, draws, parameters
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("oracle", parallel.ORACLES)

@@ -74,7 +74,7 @@ def test_lightning_is_a_plain_loop(name, tmp_path):
 def test_a_checkpoint_is_at_the_output(tmp_path):
     opt, _ = after(fit(tmp_path, "algorithm 2"))
     saved = torch.load(tmp_path / "epoch=1.ckpt", weights_only=True)
-    outputs = [entry["state.output"] for entry in opt.state.values()]
+    outputs = [entry["state.average.output"] for entry in opt.state.values()]
     assert_same(list(saved["state_dict"].values()), outputs)
     assert saved["optimizer_states"][0]["param_groups"][0]["run"]["held"] == "output"
     assert not any(torch.equal(entry["x"], output) for entry, output in zip(opt.state.values(), outputs, strict=True))

@@ -61,7 +61,7 @@ def test_a_state_is_saved_at_the_output(tmp_path):
     opt, _ = fit(tmp_path, "algorithm 2")
     saved = load_file(tmp_path / "2" / "model.safetensors")
     assert opt.held == "output"
-    outputs = [entry["state.output"] for entry in opt.state.values()]
+    outputs = [entry["state.average.output"] for entry in opt.state.values()]
     assert_same([saved[name] for name in ("0.weight", "0.bias", "3.weight", "3.bias")], outputs)
     assert not any(torch.equal(entry["x"], output) for entry, output in zip(opt.state.values(), outputs, strict=True))
 

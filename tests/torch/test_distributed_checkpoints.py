@@ -2,12 +2,12 @@
 
 import pytest
 import torch
+from test_distributed import assert_agree
 
 import parallel
 from ranks import Ranks
-from test_torch_distributed import assert_agree
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, on one process
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's, on one process
 KINDS = ("one", "ddp", "fsdp")
 HOW = {
     "hedged": {"experts": "all", "weights": "group"},

@@ -60,7 +60,7 @@ def test_the_trainer_is_a_plain_loop(name, tmp_path, monkeypatch):
 
 def points(opt):
     """What Algorithm 2 keeps: the point of the samples and the output, of each parameter."""
-    return [[entry[key] for entry in opt.state.values()] for key in ("x", "state.output")]
+    return [[entry[key] for entry in opt.state.values()] for key in ("x", "state.average.output")]
 
 
 @pytest.mark.parametrize("evaluated", [True, False])

@@ -14,11 +14,11 @@ from torch.distributed.tensor.debug import CommDebugMode
 from torch.nn.parallel import DistributedDataParallel
 
 from o2nc import Blocks
-from o2nc.directions import Momentum, Polar
+from o2nc.directions import Mask, Momentum, Polar
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
-from o2nc.torch import Converted, Hedged, Mask, groups
+from o2nc.torch import Converted, Hedged, groups
 from training import CASES, CONVERSIONS, build, draws, parameters
 
 MESHES = {"fsdp": (2,), "replicas": (2, 1), "hybrid": (1, 2)}  # how two processes are laid out

@@ -1,16 +1,15 @@
 """The two points of Algorithm 2: parameters hold one, `eval` and `train` swap them, and forgetting is noticed."""
 
 import copy
-import io
 
 import pytest
 import torch
 
 from o2nc import Nonsmooth
-from o2nc.conversions import ExponentiatedConversion, RegularizedOMD, ShiftingConversion
+from o2nc.rivals import ExponentiatedConversion, RegularizedOMD, ShiftingConversion
 from o2nc.torch import Converted
 from sentences import check
-from training import assert_same, build, parameters, snapshot, train
+from training import assert_same, build, fit, net, parameters, snapshot, stored, train
 
 
 def started(dtype=torch.float64, rounds=3, **options):
@@ -25,7 +24,7 @@ def values(params):
 
 
 def outputs(opt):
-    return [entry["state.output"].to(p.dtype) for p, entry in opt.state.items()]
+    return [a.to(p.dtype) for p, a in zip(opt.state, opt._output().arrays, strict=True)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -154,6 +153,29 @@ def test_a_change_can_be_accepted():
     assert_same(values(params), values(reference))
 
 
+def test_an_output_that_was_changed_is_left():
+    params, opt = started(changed="accept", fresh_samples=True)
+    y, output = values(params), outputs(opt)
+    opt.eval()
+    params[2].data.mul_(1.5)
+    opt.train()
+    assert_same(values(params), y)
+    assert "changed from outside" in opt.reason
+    opt.eval()
+    assert_same(values(params), output)
+
+
+def test_frozen_parameters_are_their_own_output():
+    model = net()
+    model.conv.requires_grad_(False)
+    before = copy.deepcopy(model.conv.state_dict())
+    opt = Converted(model.parameters(), build("nonsmooth", "constant"))
+    fit(model, opt, 3)
+    with opt.output():
+        for name, p in model.conv.state_dict().items():
+            torch.testing.assert_close(p, before[name], rtol=0, atol=1e-12)
+
+
 def test_what_was_evaluated_by_hand_is_named():
     """The output point was put into the model without the optimizer."""
     params, opt = started()
@@ -163,13 +185,6 @@ def test_what_was_evaluated_by_hand_is_named():
 
 
 # Checkpoints.
-
-
-def stored(value):
-    buffer = io.BytesIO()
-    torch.save(value, buffer)
-    buffer.seek(0)
-    return torch.load(buffer, weights_only=True)
 
 
 @pytest.mark.parametrize("order", ["model first", "optimizer first"])
@@ -242,8 +257,8 @@ def test_a_checkpoint_goes_into_another_dtype(source, target, held):
     wide = torch.promote_types(target, torch.float32)
     for p, q in zip(others, params, strict=True):
         assert_same(other.state[p]["x"], opt.state[q]["x"].to(wide))
-        assert other.state[p]["state.t"].dtype == torch.int32
-        assert int(other.state[p]["state.t"]) == 4
+        assert other.state[p]["state.average.t"].dtype == torch.int32
+        assert int(other.state[p]["state.average.t"]) == 4
     other.train()
     train(other, 2, start=3)
     assert other.t == 5
@@ -260,7 +275,8 @@ def test_the_rivals_have_an_output_too(rival):
     params = parameters()
     opt = Converted(params, conversion, seed=4)
     train(opt, 5)
-    assert 1 <= int(next(iter(opt.state.values()))["state.tau"]) <= 400
+    (tau,) = (a for key, a in opt.state[params[0]].items() if key.endswith(".tau"))
+    assert 1 <= int(tau) <= 400
     y = values(params)
     opt.eval()
     assert_same(values(params), outputs(opt))

@@ -221,7 +221,7 @@ def test_groups_of_a_model():
     with_polar = [name for name, p in model.named_parameters() if "d.polar" in opt.state.get(p, {})]
     assert with_polar == ["conv.weight"]
     assert [group["name"] for group in opt.report()["groups"]] == ["matrices", "embeddings", "vectors"]
-    assert len(opt.books.learners) == 1  # shared
+    assert len(opt.table.learners) == 1  # shared
 
 
 def test_a_report_is_a_dict():

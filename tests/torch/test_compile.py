@@ -1,4 +1,4 @@
-"""Updates under torch.compile(fullgraph=True), and on torch's meta device, where arrays have no values."""
+"""Updates under torch.compile(fullgraph=True) and on the meta device, and the compiled work of `Hedged`."""
 
 import numpy as np
 import pytest
@@ -22,6 +22,8 @@ from o2nc.oracles import (
     full_adagrad,
 )
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall
+from o2nc.torch import Hedged
+from training import NAMED, assert_same, draws, parameters, snapshot, tensors, train
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
 
@@ -93,3 +95,36 @@ def test_shapes_and_dtypes_on_the_meta_device(name, kind, monkeypatch):
     assert dx.shape == x.shape
     assert [(a.shape, a.dtype) for a in leaves(after)] == [(a.shape, a.dtype) for a in leaves(state)]
     assert {a.device.type for a in leaves(after)} | {dx.device.type} == {"meta"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_work_is_the_same_and_is_compiled_once():
+    """Under a scheduler that changes lr and b1, and with weights that change."""
+    torch._dynamo.reset()
+    one, two = (Hedged(parameters(torch.float32), 0.02, ("momentum", "adam"), compile=c) for c in (False, True))
+    schedulers = [torch.optim.lr_scheduler.OneCycleLR(opt, 0.02, total_steps=9) for opt in (one, two)]
+    for t in range(5):
+        with torch.compiler.set_stance("fail_on_recompile" if t > 2 else "default"):
+            for opt, scheduler in zip((one, two), schedulers, strict=True):
+                train(opt, 1, start=t)
+                scheduler.step()
+    for p, q in zip(one.state, two.state, strict=True):
+        torch.testing.assert_close(p, q, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(one.state[p]["C"], two.state[q]["C"], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_step_is_the_same_and_is_compiled_once():
+    torch._dynamo.reset()
+    one, two = (Hedged(parameters(), 0.02, NAMED) for _ in range(2))
+    schedulers = [torch.optim.lr_scheduler.ExponentialLR(opt, 0.9) for opt in (one, two)]
+    step = torch.compile(two.step, backend="eager")
+    for t in range(4):
+        train(one, 1, start=t)
+        for p, g in zip(two.param_groups[0]["params"], tensors(draws(100 + t, scale=3.0)), strict=True):
+            p.grad = g
+        with torch.compiler.set_stance("fail_on_recompile" if t > 1 else "default"):
+            step()
+        for scheduler in schedulers:
+            scheduler.step()
+    assert_same(snapshot(one), snapshot(two))
