@@ -19,7 +19,18 @@ PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md"
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (o2nc, certificates, conversions, learners, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
+    for module in (
+        o2nc,
+        certificates,
+        conversions,
+        learners,
+        oracles,
+        sets,
+        stationarity,
+        testing,
+        o2nc.torch,
+        o2nc.optax,
+    )  # fmt: skip
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
 } | {
@@ -126,7 +137,7 @@ def test_every_public_name_has_a_place_in_the_reference():
         for page in (ROOT / "docs" / "api").glob("*.md")
         for path in re.findall(r"^::: (\S+)$", page.read_text(), flags=re.MULTILINE)
     ]
-    shown += [getattr(module, name) for module in filter(inspect.ismodule, shown) for name in module.__all__]
+    shown += [getattr(page, name) for page in shown if inspect.ismodule(page) for name in page.__all__]
     assert not [name for name, thing in PUBLIC.items() if not any(thing is other for other in shown)]
 
 

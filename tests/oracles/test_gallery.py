@@ -12,7 +12,14 @@ import pytest
 from o2nc import oracles, sets
 
 ROOT = Path(__file__).parents[2]
-OTHERS = {"BinaryEntropic", "Entropic", "Euclidean", "Oracle", "OverExperts", "registry"}  # what is no oracle of its own
+OTHERS = {
+    "BinaryEntropic",
+    "Entropic",
+    "Euclidean",
+    "Oracle",
+    "OverExperts",
+    "registry",
+}  # what is no oracle of its own
 LEARNERS = [name for name in oracles.__all__ if name not in OTHERS]
 SETS = [name for name in sets.__all__ if name not in ("OperatorSet", "registry")]
 
