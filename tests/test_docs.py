@@ -17,20 +17,10 @@ from o2nc import certificates, conversions, learners, losses, operators, oracles
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
+ROOMS = (o2nc, certificates, conversions, learners, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (
-        o2nc,
-        certificates,
-        conversions,
-        learners,
-        oracles,
-        sets,
-        stationarity,
-        testing,
-        o2nc.torch,
-        o2nc.optax,
-    )  # fmt: skip
+    for module in ROOMS
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
 } | {

@@ -19,7 +19,7 @@ OTHERS = {
     "Oracle",
     "OverExperts",
     "registry",
-}  # what is no oracle of its own
+}  # no oracles of their own
 LEARNERS = [name for name in oracles.__all__ if name not in OTHERS]
 SETS = [name for name in sets.__all__ if name not in ("OperatorSet", "registry")]
 
