@@ -1,15 +1,14 @@
 """Algorithm 1 for a horizon that nobody knows: phases, each twice as long as the one before."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate, theorem1_doubling
-from ..constants import Smooth
 from ..vectors import Vector, leaf, where, zeros_like
 from .base import Answer, Conversion, Samples, registry
-from .smooth import SmoothConversion
+from .smooth import EXAMPLE, SmoothConversion
 from .tracked import Tracked, first_round
 
 
@@ -91,9 +90,4 @@ class DoublingConversion(SmoothConversion):
         return Conversion.tight(self, state, samples)
 
 
-registry.add(
-    "doubling",
-    lambda oracle: DoublingConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=2)),
-    "Algorithm 1 for an unknown horizon",
-    predictable=True,
-)
+registry.add("doubling", lambda oracle: DoublingConversion(oracle, replace(EXAMPLE, T=2)), "phases", predictable=True)

@@ -118,8 +118,5 @@ class NonsmoothConversion(TrackedConversion):
         return m * (b / _xp.namespace(square).sqrt(b**2 * square + rho**2))
 
 
-registry.add(
-    "nonsmooth",
-    lambda oracle: NonsmoothConversion(oracle, Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=1.0, T=100)),
-    "Algorithm 2, for nonsmooth objectives",
-)
+EXAMPLE = Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=1.0, T=100)
+registry.add("nonsmooth", lambda oracle: NonsmoothConversion(oracle, EXAMPLE), "Algorithm 2")

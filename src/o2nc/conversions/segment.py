@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 from .._xp import Array
 from ..certificates import Certificate, theorem1_segment, tight_segment
-from ..constants import Smooth
 from ..operators import act
 from ..vectors import Vector, check_like, zero_scalar, zeros_like
 from .base import as_scalar, registry
-from .smooth import SmoothConversion
+from .smooth import EXAMPLE, SmoothConversion
 from .tracked import Tracked, first_round, one_round
 
 
@@ -95,8 +94,4 @@ class SegmentConversion(SmoothConversion):
         return tight_segment(self.constants, r=self.r, **sums)
 
 
-registry.add(
-    "segment",
-    lambda oracle: SegmentConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=100), r=None),
-    "Algorithm 1 with samples elsewhere on the step",
-)
+registry.add("segment", lambda oracle: SegmentConversion(oracle, EXAMPLE, r=None), "Algorithm 1, samples on the step")

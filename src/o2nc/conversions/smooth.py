@@ -118,9 +118,5 @@ class SmoothConversion(TrackedConversion):
         return self.constants.energy(self.kappa)
 
 
-registry.add(
-    "smooth",
-    lambda oracle: SmoothConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=100), kappa=0.5),
-    "Algorithm 1, for smooth objectives",
-    predictable=True,
-)
+EXAMPLE = Smooth(M=2.0, beta=1.0, sigma=0.5, T=100)
+registry.add("smooth", lambda oracle: SmoothConversion(oracle, EXAMPLE, 0.5), "Algorithm 1", predictable=True)
