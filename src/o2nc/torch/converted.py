@@ -149,7 +149,7 @@ class Converted(checkpoint.Optimizer):
     def _round(self, s: Blocks, t: int) -> None:
         rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
         decays = [float(group["weight_decay"]) for group in self.param_groups for _ in group["params"]]
-        if t == 1 and not any(rates) and not inner(s, s).any():
+        if t == 1 and not any(rates) and not float(inner(s, s)):
             found = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
             self._keep([{key: a.clone() for key, a in entry.items()} for entry in found])  # and write into it
             return
@@ -311,7 +311,7 @@ class Converted(checkpoint.Optimizer):
         return (objection(sums) if "longer" in sums else "") or self._a_priori()
 
     def _sums(self) -> dict[str, list[float]]:
-        found = self.conversion.sums(self._state()) if self.t else {}
+        found: dict[str, Any] = dict(self.conversion.sums(self._state())) if self.t else {}
         return {name: value.flatten().tolist() for name, value in found.items()}
 
     @property

@@ -58,7 +58,7 @@ class Weights:
     def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
         self.K, self.group, self.rows = K, group, torch.tensor(rows)
         self.regret = torch.zeros(max(rows) + 1, K, dtype=torch.float64)
-        state = self.learner.init(torch.zeros_like(self.regret))
+        state: Any = self.learner.init(torch.zeros_like(self.regret))
         self.state = type(state)(*(field.clone() for field in state))
 
     @property
@@ -68,12 +68,14 @@ class Weights:
 
     def now(self) -> Tensor:
         """w, of shape (rows, K)."""
-        return self.learner.weights(self.state)
+        w: Any = self.learner.weights(self.state)
+        return w
 
     def judge(self, kept: Tensor, promised: Tensor) -> None:
         """Learn from what the experts kept of what they promised, each of shape (parameters, K)."""
         sums = torch.zeros(2, *self.regret.shape, dtype=torch.float64)
-        self.learn(charge(*sums.index_add_(1, self.rows, torch.stack([kept, promised]))))
+        losses: Any = charge(*sums.index_add_(1, self.rows, torch.stack([kept, promised])))
+        self.learn(losses)
 
     def learn(self, losses: Tensor) -> None:
         """Learn from losses of shape (rows, K)."""
