@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-import torch
 
 from conftest import numpy_of
 from o2nc import Blocks, Smooth, SmoothConversion
 from o2nc.certificates import theorem1, tight
-from o2nc.directions import RMS, Function, Mask, Momentum, NoState, Polar, Sign, shortened, with_length
+from o2nc.directions import Adam, Mask, Momentum, Polar, Sign
+from o2nc.learners import Hedge, ShortMemoryHedge
 from o2nc.operators import Toward, act
-from o2nc.oracles import Adaptive, Constant, Hedge, ShortMemoryHedge
-from o2nc.vectors import mat, vec
+from o2nc.oracles import Adaptive, Constant
+from o2nc.oracles.adaptive import legal, shortened, with_length
+from o2nc.vectors import vec
 
 RNG = np.random.default_rng(0)
 M = RNG.normal(size=(5, 4))
@@ -43,7 +44,7 @@ def test_toward_at_the_edges(d):
 def test_no_nan_where_the_tracker_is_zero():
     zero = np.zeros(3)
     np.testing.assert_array_equal(Toward(zero, zero) @ np.ones(3), zero)
-    for expert in (Momentum(), Sign(), RMS(), Polar(shapes=[(3, 1)])):
+    for expert in (Momentum(), Sign(), Adam(), Polar(shapes=[(3, 1)])):
         np.testing.assert_array_equal(expert.direction(expert.init(zero), zero), zero)
 
 
@@ -59,51 +60,20 @@ def test_lengths(xp):
     np.testing.assert_allclose(norm(shortened(d, m)), np.minimum(norm(d), norm(m)), rtol=1e-12)
 
 
-def test_rms_is_adam_without_momentum(xp):
-    """torch's Adam with beta1 = 0 moves by lr s_t / (sqrt(v_t / c_t) + eps); here v holds the past, so m = s_t."""
-    expert = RMS(b2=0.9, eps=1e-3)
-    parameter = torch.zeros(4, dtype=torch.float64, requires_grad=True)
-    adam = torch.optim.Adam([parameter], lr=1.0, betas=(0.0, 0.9), eps=1e-3)
-    state = expert.init(xp.array(np.zeros(4)))
-    for t in range(6):
-        s, before = RNG.normal(size=4), parameter.detach().numpy().copy()
-        parameter.grad = torch.asarray(s)
-        adam.step()
-        state = expert.learn(state, xp.array(s))
-        moved = before - parameter.detach().numpy()
-        d = numpy_of(expert.direction(state, xp.array(s)))
-        np.testing.assert_allclose(d, moved * np.linalg.norm(s) / np.linalg.norm(moved), rtol=0, atol=1e-12, err_msg=t)
-
-
-def test_polar_on_blocks_and_on_an_array(xp):
-    X, b = RNG.normal(size=(3, 2)), RNG.normal(size=4)
-    U, sigma, Vh = np.linalg.svd(X, full_matrices=False)
-    expected = U @ Vh * np.sqrt(np.sum(sigma**2) / 2)
-    blocks = Blocks((xp.array(X), xp.array(b)))
-    state, s = Polar().init(blocks), Blocks((xp.array(X), xp.array(b**2)))
-    d = Polar().direction(Polar().learn(state, s), blocks)
-    np.testing.assert_allclose(numpy_of(d.arrays[0]), expected, rtol=0, atol=1e-12)
-    rms = RMS().direction(RMS().learn(RMS().init(blocks), s), blocks)
-    np.testing.assert_allclose(numpy_of(d.arrays[1]), numpy_of(rms.arrays[1]), rtol=0, atol=1e-14)
-    flat = Polar(shapes=[(3, 2), (4,)])
-    x = xp.array(np.stack([np.concatenate([vec(X), b])] * 2))  # a batch of two
-    row = numpy_of(flat.direction(flat.init(x), x))[1]
-    np.testing.assert_allclose(mat(row[:6], 3, 2), expected, rtol=0, atol=1e-12)
-
-
-def test_polar_of_a_convolution_is_that_of_its_matrix():
-    K = RNG.normal(size=(4, 3, 2, 2))
-    direction = lambda v: Polar().direction(Polar().init(Blocks((v,))), Blocks((v,))).arrays[0]
-    np.testing.assert_allclose(direction(K), direction(K.reshape(4, 12)).reshape(K.shape), rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match=r"`Polar\(shapes=...\)` must be given"):
-        Polar().init(np.ones(3))
-
-
-def test_the_other_directions():
-    m = np.asarray([3.0, -4.0])
-    np.testing.assert_allclose(Mask(np.asarray([0.0, 1.0])).direction(NoState(), m), [0, -4])
-    np.testing.assert_allclose(Function(lambda v: v[::-1]).direction(NoState(), m), [-4, 3])
-    np.testing.assert_allclose(Sign().direction(NoState(), m), np.asarray([1, -1]) * 5 / 2**0.5)
+def test_scale_free_directions_get_the_length_of_the_tracker_block_by_block(xp):
+    X, b = RNG.normal(size=(3, 2)), 10 * RNG.normal(size=4)
+    norm = lambda v: np.linalg.norm(numpy_of(v))
+    for expert in (Sign(), Polar(), Adam()):
+        m = Blocks((xp.array(X), xp.array(b)))
+        d = legal(expert, expert.direction(expert.init(m), m), m)
+        for ours, given in zip(d.arrays, m.arrays, strict=True):
+            assert norm(ours) == pytest.approx(norm(given), rel=1e-12)
+    flat, x = Polar(shapes=[(3, 2), (4,)]), xp.array(np.stack([np.concatenate([vec(X), b])] * 2))
+    row = numpy_of(legal(flat, flat.direction(flat.init(x), x), x))[1]
+    assert norm(row[:6]) == pytest.approx(norm(X), rel=1e-12)
+    assert norm(row[6:]) == pytest.approx(norm(b), rel=1e-12)
+    sign = numpy_of(legal(Sign(), Sign().direction((), xp.array([3.0, -4.0])), xp.array([3.0, -4.0])))
+    np.testing.assert_allclose(sign, np.asarray([1, -1]) * 5 / 2**0.5, rtol=1e-12)
 
 
 def test_one_expert_is_the_conversion_of_that_expert():
@@ -123,7 +93,7 @@ def test_the_learner_moves_to_the_expert_that_is_better_and_certificates_hold():
     runs, d, T = 32, 10, 400
     constants = Smooth(M=2.0 * d, beta=1.0, sigma=0.9, T=T)
     mask = np.asarray([1.0] + [0.0] * 9)
-    oracle = Adaptive([Momentum(), Mask(mask), RMS()], learner=lambda experts: Hedge(experts, gamma=5.0))
+    oracle = Adaptive([Momentum(), Mask(mask), Adam()], learner=Hedge(gamma=5.0))
     conversion = SmoothConversion(oracle, constants, kappa=16.0)
     rng = np.random.default_rng(1)
     x = np.tile(np.asarray([1.0] + [0.0] * 9), (runs, 1))
@@ -142,10 +112,10 @@ def test_the_learner_moves_to_the_expert_that_is_better_and_certificates_hold():
 
 def test_an_a_priori_bound_needs_momentum():
     x = np.ones(3)
-    assert Adaptive([RMS(), Momentum()]).regret_bound(x, 4.0) > 0
-    assert Adaptive([RMS(), Sign()]).regret_bound(x, 4.0) == float("inf")
-    assert Adaptive([Momentum()], learner=ShortMemoryHedge).regret_bound(x, 4.0) == float("inf")
-    skewed = Adaptive([RMS(), Momentum()], learner=lambda e: Hedge(e, gamma=1.0, prior=(0.1, 0.9)))
+    assert Adaptive([Adam(), Momentum()]).regret_bound(x, 4.0) > 0
+    assert Adaptive([Adam(), Sign()]).regret_bound(x, 4.0) == float("inf")
+    assert Adaptive([Momentum()], learner=ShortMemoryHedge()).regret_bound(x, 4.0) == float("inf")
+    skewed = Adaptive([Adam(), Momentum()], learner=Hedge(gamma=1.0, prior=(0.1, 0.9)))
     assert skewed.regret_bound(x, 0.0) == pytest.approx(-np.log(0.9))
 
 
@@ -153,11 +123,8 @@ def test_an_a_priori_bound_needs_momentum():
     ("build", "sentence"),
     [
         (lambda: Adaptive([]), r"`Adaptive\(experts=...\)` must have at least one direction"),
-        (lambda: Adaptive(["adam"]), r"`Adaptive\(experts=...\)` must have init, direction and learn; got 'adam'"),
-        (lambda: Adaptive([Momentum()], learner=lambda e: 3), r"`Adaptive\(learner=...\)` must make a learner"),
-        (lambda: RMS(b2=1.0), r"`RMS\(b2=...\)` must lie in \[0, 1\); got 1.0"),
-        (lambda: RMS(eps=0.0), r"`RMS\(eps=...\)` must be finite and positive; got 0.0"),
-        (lambda: Function(3), r"`Function\(function=...\)` must be callable; got 3"),
+        (lambda: Adaptive(["adam"]), r"`Adaptive\(experts=...\)` must be directions of `o2nc.directions`; got 'adam'"),
+        (lambda: Adaptive([Momentum()], learner=3), r"`Adaptive\(learner=...\)` must be a learner"),
     ],
 )
 def test_wrong_arguments_are_sentences(build, sentence):

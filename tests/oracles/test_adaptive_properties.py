@@ -9,39 +9,31 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from o2nc import Smooth, SmoothConversion, minimize
-from o2nc.directions import RMS, Function, Mask, Momentum, Polar, Shampoo, Sign
+from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Shampoo, Sign
+from o2nc.learners import AdaHedge, DiscountedHedge, FixedShare, Hedge, OptimisticHedge, ShortMemoryHedge, Squint
 from o2nc.losses import DescentLoss, LinearLoss
 from o2nc.operators import act
-from o2nc.oracles import (
-    AdaHedge,
-    Adaptive,
-    DiscountedHedge,
-    FixedShare,
-    Hedge,
-    OptimisticHedge,
-    ShortMemoryHedge,
-    Squint,
-)
+from o2nc.oracles import Adaptive
 
 D = 6
 DIRECTIONS = {
     "momentum": Momentum(),
-    "rms": RMS(b2=0.9),
+    "adam": Adam(b2=0.9),
     "sign": Sign(),
     "mask": Mask(np.asarray([1.0, 0.0, 1.0, 0.5, 0.0, 1.0])),
-    "polar": Polar(shapes=[(2, 2), (2,)]),
+    "polar": Polar(shapes=[(2, 2), (2,)], steps=None),
     "newton-schulz": Polar(shapes=[(3, 2)], steps=5),
     "shampoo": Shampoo(shapes=[(2, 2), (2,)]),
     "long": Function(lambda m: 1e3 * m[..., ::-1] + 1.0),  # longer than m, and not 0 where m is
 }
 LEARNERS = {
-    "adahedge": AdaHedge,
-    "hedge": lambda experts: Hedge(experts, gamma=2.0),
-    "squint": lambda experts: Squint(experts, scale=10.0),
-    "discounted": DiscountedHedge,
-    "short": ShortMemoryHedge,
-    "optimistic": OptimisticHedge,
-    "share": FixedShare,
+    "adahedge": AdaHedge(),
+    "hedge": Hedge(gamma=2.0),
+    "squint": Squint(scale=10.0),
+    "discounted": DiscountedHedge(),
+    "short": ShortMemoryHedge(),
+    "optimistic": OptimisticHedge(),
+    "share": FixedShare(),
 }
 
 numbers = st.one_of(st.just(0.0), st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda v: abs(v) > 1e-6))
@@ -96,7 +88,7 @@ def test_the_sample_of_the_round_does_not_enter_its_step(names, learner, past, x
 
 def test_the_sample_enters_the_next_step():
     """The property above can fail: one round later the two samples have made a difference."""
-    conversion = SmoothConversion(Adaptive([Momentum(), RMS()]), Smooth(M=2.0, beta=1.0, sigma=1.0, T=10))
+    conversion = SmoothConversion(Adaptive([Momentum(), Adam()]), Smooth(M=2.0, beta=1.0, sigma=1.0, T=10))
     x = np.ones(D)
     states = [conversion.update(s, conversion.init(x))[1] for s in (x, -x)]
     steps = [conversion.update(x, state)[0] for state in states]
@@ -118,7 +110,7 @@ def test_the_certificate_of_a_run(others, label):
     found = minimize(
         lambda x, rng: np.sin(x) + 0.2 * rng.choice([-1.0, 1.0], size=x.shape),
         np.ones((4, D)),
-        oracle=Adaptive([RMS(), Sign(), *others]),
+        oracle=Adaptive([Adam(), Sign(), *others]),
         constants=constants,
     )
     assert found.certificate.label == "a-posteriori"
