@@ -19,7 +19,7 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 from o2nc import Blocks, Smooth, SmoothConversion, oracles, sets
-from o2nc.directions import RMS, Momentum, Sign
+from o2nc.directions import Adam, Momentum, Sign
 from o2nc.operators import Diagonal, Identity
 from o2nc.states import leaves
 from o2nc.vectors import apply
@@ -93,7 +93,7 @@ ORACLES = {
     "FixedShare": (lambda S, x: oracles.FixedShare(S), ("Hull",)),
     "DiscountedHedge": (lambda S, x: oracles.DiscountedHedge(S), ("Hull",)),
     "ShortMemoryHedge": (lambda S, x: oracles.ShortMemoryHedge(S), ("Hull",)),
-    "Adaptive": (lambda S, x: oracles.Adaptive([Momentum(), RMS(), Sign()]), NONE),
+    "Adaptive": (lambda S, x: oracles.Adaptive([Momentum(), Adam(), Sign()]), NONE),
     "OGD": (lambda S, x: oracles.OGD(S), SETS),
     "OMD": (lambda S, x: oracles.OMD(S, eta=0.1), BASIC),
     "OMD, `Entropic`": (lambda S, x: oracles.OMD(S, eta=0.1, mirror=oracles.Entropic()), VECTORS),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from o2nc import SegmentConversion, Smooth, oracles
-from o2nc.directions import RMS, Function, Momentum
+from o2nc.directions import Adam, Function, Momentum
 from o2nc.experiments.figures import canvas
 from o2nc.operators import Identity, Projector, act
 from o2nc.sets import Box, Fantope, Hull, PositiveContractions, SpectralBall
@@ -78,7 +78,7 @@ CASES = {
     "DiscountedHedge": weights(oracles.DiscountedHedge(HULL, gamma=1.0, rho=0.95)),
     "ShortMemoryHedge": weights(oracles.ShortMemoryHedge(HULL)),
     "Adaptive": weights(
-        oracles.Adaptive([Momentum(), RMS(), Function(lambda m: act(VALLEY, m))]), "momentum", "Adam's", "valley"
+        oracles.Adaptive([Momentum(), Adam(), Function(lambda m: act(VALLEY, m))]), "momentum", "Adam's", "valley"
     ),
     "OGD": factors(oracles.OGD(PositiveContractions())),
     "OMD": factors(oracles.OMD(Box(), eta=0.1, mirror=oracles.Entropic())),
