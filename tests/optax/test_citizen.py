@@ -12,7 +12,8 @@ import pytest
 from o2nc import Blocks, SegmentConversion, Smooth, SmoothConversion
 from o2nc.directions import Momentum
 from o2nc.learners import ShortMemoryHedge
-from o2nc.optax import Transformed, TransformedState, capped, certificate, convert, hedge, report
+from o2nc.optax import Transformed, capped, certificate, convert, hedge, report
+from o2nc.optax.transformed import TransformedState
 from o2nc.oracles import Adaptive, Constant
 from sentences import check
 

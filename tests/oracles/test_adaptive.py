@@ -124,7 +124,9 @@ def test_an_a_priori_bound_needs_momentum():
     [
         (lambda: Adaptive([]), r"`Adaptive\(experts=...\)` must have at least one direction"),
         (lambda: Adaptive(["adam"]), r"`Adaptive\(experts=...\)` must be directions of `o2nc.directions`; got 'adam'"),
-        (lambda: Adaptive([Momentum()], learner=3), r"`Adaptive\(learner=...\)` must be a learner"),
+        (lambda: Adaptive([Momentum()], learner=3), r"`Adaptive\(learner=...\)` must be a learner, as .*; got 3"),
+        (lambda: Adaptive([Momentum()], learner=Hedge), r"`Adaptive\(learner=...\)` must be a learner"),
+        (lambda: Adaptive([Momentum()], Hedge(prior=[0.5, 0.5])), r"`Hedge\(prior=...\)` must .* an expert, 1; got"),
     ],
 )
 def test_wrong_arguments_are_sentences(build, sentence):

@@ -318,8 +318,4 @@ def _chosen(begun: Array, new: Any, old: Any) -> Any:
     return rebuild(new, (choose(*pair) for pair in values), PER_BLOCK)
 
 
-registry.add(
-    "practical",
-    lambda oracle: PracticalConversion(["adam", "sign"], lr=0.05),
-    "hedging between optimizers, for training",
-)
+registry.add("practical", lambda oracle: PracticalConversion(["adam", "sign"], lr=0.05), "the rule for training")
