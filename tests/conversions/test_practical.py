@@ -167,6 +167,7 @@ def test_what_is_refused():
     check(lambda: PracticalConversion("adam"), ValueError, "`experts`", "'adam'")
     check(lambda: PracticalConversion(["adem"]), ValueError, "`experts[0]`", "'adem'")
     check(lambda: PracticalConversion(lr=-0.1), ValueError, "`PracticalConversion(lr=...)`", "-0.1")
+    check(lambda: PracticalConversion(lr="fast"), TypeError, "`PracticalConversion(lr=...)`", "'fast'")
     check(lambda: PracticalConversion(b1=1.0), ValueError, "`PracticalConversion(b1=...)`", "1.0")
     check(lambda: PracticalConversion(eps=-1.0), ValueError, "`PracticalConversion(eps=...)`", "-1.0")
     decaying = PracticalConversion(["adam"], weight_decay=0.1)

@@ -201,7 +201,7 @@ def test_a_transformation_is_a_legal_expert_of_theorem_1(r):
 
 
 def test_what_capped_refuses():
-    check(lambda: capped(CONSTANTS, "adam"), TypeError, "`experts`")
+    check(lambda: capped(CONSTANTS, "adam"), ValueError, "`experts`", "sequence")
     check(lambda: capped(CONSTANTS, ["momentum", "adem"]), ValueError, "`experts[1]`", "'adem'")
     check(lambda: Transformed(3), TypeError, "`Transformed(transformation=...)`", "3")
     needs_params = convert(capped(CONSTANTS, [optax.add_decayed_weights(0.1)]))

@@ -6,7 +6,7 @@ preconditioner, and `o2nc.conversions.PracticalConversion` plays it at the learn
 `Blocks`. Those in the ``registry`` may be given by name.
 """
 
-from .base import Direction, Numbers, find, registry  # isort: split
+from .base import Direction, Numbers, find, find_all, registry  # isort: split
 
 from .adam import Adam
 from .function import Function
@@ -29,5 +29,6 @@ __all__ = [
     "Shampoo",
     "Sign",
     "find",
+    "find_all",
     "registry",
 ]
