@@ -14,7 +14,7 @@ from torch.distributed.tensor.debug import CommDebugMode
 from torch.nn.parallel import DistributedDataParallel
 
 from o2nc import Blocks
-from o2nc.directions import Mask, Momentum, Polar
+from o2nc.directions import Adam, Mask, Momentum, Polar, Shampoo
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
@@ -71,6 +71,7 @@ EXPERTS = {
     "signs": ("momentum", "sign"),
     "adams": ("momentum", "adam"),
     "elementwise": ("momentum", "adam", "sign", Mask(half)),
+    "states": ("momentum", Adam(b2=0.9, eps=1e-3), Shampoo()),
     "all": ("momentum", "adam", "polar", "sign", Mask(half), halved),
 }
 

@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's
 KINDS = ("one", "ddp", "fsdp")
 HOW = {
     "hedged": {"experts": "all", "weights": "group"},
+    "states": {"experts": "states"},
     "algorithm 1": {"case": "smooth", "oracle": "adagrad"},
     "algorithm 2": {"case": "nonsmooth", "oracle": "hedge"},
 }
