@@ -10,8 +10,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from o2nc.torch.shards import cost, shared_out
 from pages import replace, table
+
+from o2nc.torch.shards import cost, shared_out
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes of a float64

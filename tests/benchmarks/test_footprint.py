@@ -12,6 +12,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from o2nc.torch import Hedged, groups
 from parallel import counting
 
+pytestmark = pytest.mark.slow
 MODEL = Model("small", width=8, layers=3, vocabulary=50)
 NAMES = ("momentum", "adam", "polar", "sign")
 

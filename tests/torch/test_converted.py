@@ -319,7 +319,12 @@ WRONG = {
         "OnlineScaled needs the value of the objective",
         "which `Converted` cannot give",
     ),
-    "no horizon": (lambda: Converted([P], Endless(eta=0.1)), ValueError, "must know the number T of its rounds", "Endless"),
+    "no horizon": (
+        lambda: Converted([P], Endless(eta=0.1)),
+        ValueError,
+        "must know the number T of its rounds",
+        "Endless",
+    ),
     "fresh samples": (lambda: Converted([P], ADAM, fresh_samples=1), TypeError, "`fresh_samples` must be True or"),
     "changed": (lambda: Converted([P], ADAM, changed="no"), ValueError, "`changed` must be", "got 'no'"),
     "seed": (lambda: Converted([P], ADAM, seed=-1), ValueError, "`seed` must be", "got -1"),

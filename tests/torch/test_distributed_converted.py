@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from test_distributed import assert_agree
 
 import parallel
 from o2nc.torch import Converted
+from test_distributed import assert_agree
 from training import build, draws, parameters
 
 pytestmark = pytest.mark.slow

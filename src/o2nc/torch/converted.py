@@ -100,7 +100,7 @@ class Converted(checkpoint.Optimizer):
         defaults = {"lr": lr, "weight_decay": weight_decay, "maximize": maximize, "run": run}
         super().__init__(params, defaults, nonfinite)
         if any(map(is_sharded, self._params)):
-            self._a_priori()  # here, where all processes are: one that makes a report alone cannot ask others
+            self.certificate()  # here, where all processes are: one that makes a report alone cannot ask others
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
