@@ -1,12 +1,13 @@
 """An objective whose calls are counted."""
 
 import math
-from typing import Any
 
 import numpy as np
 
+from ...conversions import Conversion
+from ...conversions.base import State
 from ..objectives.classifier import Classifier
-from ..objectives.nonsmooth_base import Floats
+from ..runner.records import Floats
 
 
 class Calls:
@@ -19,8 +20,8 @@ class Calls:
 
     Reference: not in the paper; all methods are counted alike.
 
-    >>> from o2nc.experiments.objectives.convex import convex_objective
-    >>> calls = Calls(convex_objective("wine-svm"), tol=1e-4, most=2)
+    >>> from o2nc.experiments.objectives import objective
+    >>> calls = Calls(objective("wine-svm", "convex"), tol=1e-4, most=2)
     >>> value, g = calls(np.zeros(14))
     >>> value, calls.over, calls.needed
     (0.5, False, None)
@@ -51,7 +52,7 @@ class Calls:
         """The smallest norm of the calls that were allowed."""
         return min(norm for norm in self.norms[: self.most] if math.isfinite(norm))
 
-    def follow(self, conversion: Any, *, valued: bool = False) -> Any:
+    def follow(self, conversion: Conversion) -> State:
         """The points of a conversion from the start on, until it is over; returns the last state."""
         x = self.f.start(np.zeros(1))
         state = conversion.init(x)
@@ -60,5 +61,5 @@ class Calls:
                 value, g = self(x)
                 if self.over:
                     return state
-                dx, state = conversion.update(g, state, x, value=value) if valued else conversion.update(g, state, x)
+                dx, state = conversion.update(g, state, x, value=value)
                 x = x + dx

@@ -1,51 +1,28 @@
 """The columns: ours with and without a certificate, online scaled gradient methods, gradient descent and L-BFGS."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ...certificates import tight_segment
 from ...constants import Smooth
-from ...conversions import SGD, OnlineScaled, OnlineScaledHeavyBall, SegmentConversion
-from ...guarantees import stated
+from ...conversions import SegmentConversion
 from ...oracles import AdaGrad, Oracle
+from ...registry import Registry
+from ...rivals import SGD, OnlineScaled, OnlineScaledHeavyBall
 from ...sets import Box
 from ..objectives.classifier import Classifier
 from .calls import Calls
 from .normalised import Normalised
 
+NONE = ((),)  # nothing to choose
 STEPS = tuple((2.0**k,) for k in range(9))  # of 1 / beta, the largest step
 ALPHAS = (0.1, 1.0, 10.0, 100.0)  # of 1 / beta, the rate of AdaGrad: the grid of the authors of OSGM
 GAMMAS = (1.0, 3.0, 5.0, 10.0, 100.0)  # the rate of the momentum: theirs too
 LEARNING, BOTH = tuple((alpha,) for alpha in ALPHAS), tuple(product(ALPHAS, GAMMAS))
 MEMORY = 10  # pairs that L-BFGS keeps, scipy's default
-
-
-@dataclass(frozen=True)
-class DeterministicMethod:
-    """A column of the table, and the rates of which the best is shown.
-
-    Args:
-        name: its key in tables and files.
-        label: what it is, in words.
-        run: makes all calls with a rate, and returns what is to be reported besides.
-        rates: the grid; one empty rate if there is nothing to choose.
-
-    Reference: not in the paper.
-
-    >>> {name: len(method.rates) for name, method in METHODS.items() if method.rates != ((),)}
-    {'practical': 9, 'normalised': 9, 'gd-best': 9, 'osgm-h': 4, 'osgm-r': 4, 'osgm-best': 20}
-    """
-
-    name: str
-    label: str
-    run: Callable[..., dict[str, Any] | None]
-    rates: tuple[tuple[float, ...], ...] = ((),)
 
 
 def ours(f: Classifier, T: int, factor: float, oracle: Oracle) -> SegmentConversion:
@@ -65,13 +42,11 @@ def _certified(calls: Calls) -> dict[str, Any]:
     n, squares = len(calls.norms) - 1, [norm**2 for norm in calls.norms]  # the state is before the last gradient
     if n == 0:
         return {}
-    Q, N, W = ([float(total[0])] for total in (state.Q, state.N, state.W))
-    tight = tight_segment(
-        conversion.constants, Q, N, W, first=squares[0], V_T=0.0, rounds=n, measured=float(np.mean(squares[:n]))
-    )
-    before = stated(ours(calls.f, n, 1 / 64, AdaGrad(Box())), calls.f.start(np.zeros(1)))  # rates do not depend on T
-    assert before is not None  # AdaGrad on the box states a bound
-    return {"rounds": n, "average": tight.measured, "tight": tight.bound, "a_priori": before.bound}
+    sums, average = conversion.sums(state), float(np.mean(squares[:n]))
+    Q, N, W = ([float(sums[name][0])] for name in ("Q", "N", "W"))
+    tight = tight_segment(conversion.constants, Q, N, W, first=squares[0], V_T=0.0, rounds=n, measured=average)
+    before: Any = ours(calls.f, n, 1 / 64, AdaGrad(Box())).a_priori(np.zeros(calls.f.d))  # rates do not depend on T
+    return {"rounds": n, "average": average, "tight": tight.bound, "a_priori": before.bound}
 
 
 def _practical(calls: Calls, factor: float) -> None:
@@ -88,7 +63,7 @@ def _gd(calls: Calls, factor: float = 1.0) -> None:
 
 def _osgm(kind: Any, calls: Calls, alpha: float, *gamma: float, **more: Any) -> dict[str, Any]:
     beta = calls.f.beta
-    state = calls.follow(kind(alpha / beta, *gamma, P1=1 / beta, **more), valued=True)
+    state = calls.follow(kind(alpha / beta, *gamma, P1=1 / beta, **more))
     return {"null_steps": int(state.nulls[0])}
 
 
@@ -106,19 +81,14 @@ def _l_bfgs(calls: Calls) -> dict[str, Any]:
     return {"scipy": int(found.nfev)}
 
 
-METHODS = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            DeterministicMethod("certified", "ours, prescribed step 1/(64 beta)", _certified),
-            DeterministicMethod("practical", "ours, step factor/beta, practical", _practical, STEPS),
-            DeterministicMethod("normalised", "the same, the loss over |m|^2, practical", _normalised, STEPS),
-            DeterministicMethod("gd", "gradient descent, step 1/beta", _gd),
-            DeterministicMethod("gd-best", "gradient descent, step factor/beta", _gd, STEPS),
-            DeterministicMethod("osgm-h", "OSGM-H", partial(_osgm, OnlineScaled), LEARNING),
-            DeterministicMethod("osgm-r", "OSGM-R, which is told the minimum", _osgm_r, LEARNING),
-            DeterministicMethod("osgm-best", "OSGM-Best", partial(_osgm, OnlineScaledHeavyBall), BOTH),
-            DeterministicMethod("l-bfgs", f"L-BFGS of scipy, memory {MEMORY}", _l_bfgs),
-        )
-    }
-)
+# `make` makes all calls with a rate of the grid ``rates``, and returns what is to be reported besides.
+METHODS = Registry("method")
+METHODS.add("certified", _certified, "ours, prescribed step 1/(64 beta)", rates=NONE)
+METHODS.add("practical", _practical, "ours, step factor/beta, practical", rates=STEPS)
+METHODS.add("normalised", _normalised, "the same, the loss over |m|^2, practical", rates=STEPS)
+METHODS.add("gd", _gd, "gradient descent, step 1/beta", rates=NONE)
+METHODS.add("gd-best", _gd, "gradient descent, step factor/beta", rates=STEPS)
+METHODS.add("osgm-h", partial(_osgm, OnlineScaled), "OSGM-H", rates=LEARNING)
+METHODS.add("osgm-r", _osgm_r, "OSGM-R, which is told the minimum", rates=LEARNING)
+METHODS.add("osgm-best", partial(_osgm, OnlineScaledHeavyBall), "OSGM-Best", rates=BOTH)
+METHODS.add("l-bfgs", _l_bfgs, f"L-BFGS of scipy, memory {MEMORY}", rates=NONE)

@@ -1,28 +1,15 @@
 """The tables of `o2nc deterministic`, and what explains them."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..runner.tables import Table
 from .methods import METHODS
 
-Found = dict[str, Any]  # what `whole.deterministic` returns
+Found = dict[str, Any]  # what `deterministic` returns
 
 
-class Rows(NamedTuple):
-    """A table: the title of its first column, the other columns, and rows of text.
-
-    Reference: none.
-
-    >>> Rows("calls", ["wine-svm"], [["gd", "1337"]]).title
-    'calls'
-    """
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-
-
-def tables(found: Found, tol: float) -> list[Rows]:
+def tables(found: Found) -> list[Table]:
     """Calls, rates, one rate for all objectives, and the certificates with their constants."""
     results, constants = found["results"], found["constants"]
     names = list(results)
@@ -32,23 +19,22 @@ def tables(found: Found, tol: float) -> list[Rows]:
         for key in ("average", "tight", "a_priori")
     ]
     known = [[key, *(f"{constants[name][key]:.6g}" for name in names)] for key in ("n", "d", "beta", "M", "f_star")]
+    calls = [[key, *(_calls(row[key]) for row in results.values())] for key in METHODS]
+    rates = [[key, *(_rate(row[key]) for row in results.values())] for key in found["grid"]]
+    shared = [[f"{key} {_rate(row)}", *map(_calls, row["on"].values()), f"{row['mean']:.0f}"] for key, row in one]
     return [
-        Rows(f"calls to {tol:g}", names, [[key, *(_calls(row[key]) for row in results.values())] for key in METHODS]),
-        Rows("rate", names, [[key, *(_rate(row[key]) for row in results.values())] for key in found["grid"]]),
-        Rows(
-            "one rate for all",
-            [*names, "mean"],
-            [[f"{key} {_rate(row)}", *map(_calls, row["on"].values()), f"{row['mean']:.0f}"] for key, row in one],
-        ),
-        Rows("certified", names, [*certified, *known]),
+        Table("calls", "", "", [f"calls to {found['settings']['tol']:g}", *names], calls),
+        Table("rate", "", "", ["rate", *names], rates),
+        Table("one", "", "", ["one rate for all", *names, "mean"], shared),
+        Table("certified", "", "", ["certified", *names], [*certified, *known]),
     ]
 
 
-def sentences(found: Found, calls: int) -> list[str]:
+def sentences(found: Found) -> list[str]:
     """What the methods are, how to read the tables, and the versions."""
     return [
-        *(f"{key}: {method.label}" for key, method in METHODS.items()),
-        f"(...): the smallest norm, where {calls} calls were not enough; every value comes with its gradient",
+        *(f"{key}: {method.words}" for key, method in METHODS.items()),
+        f"(...): the smallest norm, where {found['settings']['calls']} calls were not enough; values come with gradients",
         "rates: the best of the grid for each objective, afterwards, over beta; ! is an end of the grid",
         "certified: roots of the average squared gradient and of its bounds, from the run and before it",
         ", ".join(f"{name} {version}" for name, version in found["versions"].items()) + "; nothing is random",

@@ -1,23 +1,17 @@
 """The methods of the nonsmooth experiment, each as its theorem prescribes it, and with longer steps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...constants import Nonsmooth
-from ...conversions import (
-    SGD,
-    ClippedFTRL,
-    Conversion,
-    ExponentiatedConversion,
-    NonsmoothConversion,
-    NormalizedSGD,
-    RegularizedOMD,
-    ShiftingConversion,
-)
+from ...conversions import Conversion, NonsmoothConversion
 from ...operators import Diagonal, Identity
 from ...oracles import AdaGrad, Constant, Hedge, Oracle
+from ...registry import Registry
+from ...rivals import SGD, ClippedFTRL, ExponentiatedConversion, NormalizedSGD, RegularizedOMD, ShiftingConversion
 from ...sets import Box
 from .output import Output, discounted_output, epoch_output, paper_output
 
@@ -25,31 +19,15 @@ FACTORS = (1.0, 4.0, 16.0, 64.0)  # of the prescribed step length, the same for 
 
 
 class Played(NamedTuple):
-    """A conversion and its output."""
-
-    conversion: Conversion
-    output: Output
-
-
-@dataclass(frozen=True)
-class NonsmoothMethod:
-    r"""A column of the experiment: a name, what it is called in print, and how it is made.
-
-    Args:
-        name: the key in tables and files.
-        label: the words for tables and figures.
-        make: conversion and output from the constants, the dimension and a factor of the step length.
-
-    Reference: Algorithm 2, and the rivals.
+    """A conversion and its output.
 
     >>> c = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=1000)
     >>> METHODS["identity"].make(c, 2, 4.0).conversion.constants.eta == 4 * c.eta
     True
     """
 
-    name: str
-    label: str
-    make: Callable[[Nonsmooth, int, float], Played]
+    conversion: Conversion
+    output: Output
 
 
 def _algorithm2(oracle: Callable[[int], Oracle]) -> Callable[[Nonsmooth, int, float], Played]:
@@ -62,17 +40,14 @@ def _algorithm2(oracle: Callable[[int], Oracle]) -> Callable[[Nonsmooth, int, fl
 
 def _halves(d: int) -> Oracle:
     """Hedge over I and the projections onto the first and the second half of the coordinates."""
-    import numpy as np
-
     first = np.arange(d) < d / 2
     return Hedge([Identity(), Diagonal(1.0 * first), Diagonal(1.0 * ~first)])
 
 
 def _shifting(c: Nonsmooth, d: int, factor: float) -> Played:
-    made = ShiftingConversion.tuned(c)
-    learner = made.learner
-    longer = replace(learner, D=factor * learner.D, eta=factor * learner.eta)  # type: ignore[type-var,attr-defined]
-    return Played(replace(made, learner=longer), epoch_output(made.epoch, c.T))
+    made: Any = ShiftingConversion.tuned(c)
+    learner = replace(made.learner, D=factor * made.learner.D, eta=factor * made.learner.eta)
+    return Played(replace(made, learner=learner), epoch_output(made.epoch, c.T))
 
 
 def _random_scaling(c: Nonsmooth, d: int, factor: float) -> Played:
@@ -87,38 +62,18 @@ def _clipped(c: Nonsmooth, d: int, factor: float) -> Played:
     return Played(ExponentiatedConversion(longer, c.T), discounted_output(1 - learner.b, c.T))
 
 
-METHODS = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            NonsmoothMethod("identity", "Algorithm 2, I", _algorithm2(lambda d: Constant())),
-            NonsmoothMethod("hedge", "Algorithm 2, Hedge", _algorithm2(_halves)),
-            NonsmoothMethod("adagrad", "Algorithm 2, AdaGrad on the box", _algorithm2(lambda d: AdaGrad(Box()))),
-            NonsmoothMethod("shifting", "K-shifting (2023)", _shifting),
-            NonsmoothMethod("scaling", "random scaling (2024)", _random_scaling),
-            NonsmoothMethod("clipped", "clipped Adam (2024)", _clipped),
-            # No theorem here: SGD has the step of Algorithm 2 near a stationary point, where z = b m / rho; normalised
-            # SGD has its longest step and its momentum; both have its output.
-            NonsmoothMethod("sgd", "SGD", lambda c, d, k: Played(SGD(k * c.eta / c.rho), paper_output(c))),
-            NonsmoothMethod(
-                "normalised",
-                "normalised SGD, momentum",
-                lambda c, d, k: Played(NormalizedSGD(k * c.eta, c.b), paper_output(c)),
-            ),
-        )
-    }
+# `make` takes the constants, the dimension and a factor of the step length, and returns what is played.
+METHODS = Registry("method")
+METHODS.add("identity", _algorithm2(lambda d: Constant()), "Algorithm 2, I")
+METHODS.add("hedge", _algorithm2(_halves), "Algorithm 2, Hedge")
+METHODS.add("adagrad", _algorithm2(lambda d: AdaGrad(Box())), "Algorithm 2, AdaGrad on the box")
+METHODS.add("shifting", _shifting, "K-shifting (2023)")
+METHODS.add("scaling", _random_scaling, "random scaling (2024)")
+METHODS.add("clipped", _clipped, "clipped Adam (2024)")
+# No theorem here: SGD has the step of Algorithm 2 near a stationary point, where z = b m / rho; normalised SGD has its
+# longest step and its momentum; both have its output.
+METHODS.add("sgd", lambda c, d, k: Played(SGD(k * c.eta / c.rho), paper_output(c)), "SGD")
+METHODS.add(
+    "normalised", lambda c, d, k: Played(NormalizedSGD(k * c.eta, c.b), paper_output(c)), "normalised SGD, momentum"
 )
 ALGORITHM2 = ("identity", "hedge", "adagrad")
-
-
-def method(name: str) -> NonsmoothMethod:
-    """The method called ``name``.
-
-    Reference: Algorithm 2, and the rivals.
-
-    >>> method("sgd").label
-    'SGD'
-    """
-    if name not in METHODS:
-        raise ValueError(f"`method` must be one of {', '.join(METHODS)}; got {name!r}.")
-    return METHODS[name]

@@ -1,11 +1,10 @@
 """What is summed up of a run of Algorithm 2, for its lemmas and certificates."""
 
-from typing import Any
-
 import numpy as np
 
 from ...constants import Nonsmooth
-from ..record import Floats
+from ...conversions import NonsmoothState
+from ..runner.records import Floats
 
 BLOCKS = 64  # of rounds, over each of which Jensen's inequality is applied once
 
@@ -32,44 +31,31 @@ class Observer:
 
     def __init__(self, c: Nonsmooth, R: int, d: int) -> None:
         self.c = c
-        names = (
-            "m_norms",
-            "tracker",
-            "energy",
-            "played",
-            "samples",
-            "noise",
-            "distance",
-            "squared_distance",
-            "squares",
-        )
-        self.sums = {name: np.zeros(R) for name in names}
+        self.sums: dict[str, Floats] = {}
         self.held_out = np.zeros((R, min(BLOCKS, c.T)))
-        self.e, self.end = np.zeros(R), np.zeros((R, d))
-        self.trackers = np.zeros((2, R, d))
+        self.e, self.trackers = np.zeros(R), np.zeros((2, R, d))
 
     def see(
-        self, t: int, y: Floats, s: Floats, g: Floats, before: Any, after: Any, h: Floats, held_out: Floats
+        self, t: int, s: Floats, g: Floats, before: NonsmoothState, after: NonsmoothState, h: Floats, held_out: Floats
     ) -> None:
-        """Round ``t``: point, sample, gradient, the states around the update, h_{t+1}, two held-out samples."""
-        c, sums = self.c, self.sums
-        weight = self.weight(t)
-        self.end = y + (1 - before.r) * before.delta  # x_{t+1}
+        """Round ``t``: sample, gradient, the states around the update, h_{t+1}, two held-out samples."""
+        c, weight = self.c, self.weight(t)
         noise = np.vecdot(s - g, s - g)
-        error = norms(after.m - h)
+        tracker, error = norms(after.run.m), norms(after.run.m - h)
         self.e = c.b**2 * self.e + c.a**2 * noise
         self.trackers = c.b * self.trackers + c.a * held_out
-        sums["m_norms"] += norms(before.m)
-        sums["tracker"] += weight * norms(after.m)
-        sums["energy"] += weight * self.e
-        sums["squares"] += weight * np.vecdot(h, h)
-        sums["played"] += np.vecdot(s, before.delta) / c.eta
-        sums["samples"] += np.vecdot(s, s)
-        sums["noise"] += noise
-        sums["distance"] += error / c.T
-        sums["squared_distance"] += error**2 / c.T
+        seen = {
+            "m_norms": norms(before.run.m), "tracker": weight * tracker, "energy": weight * self.e,
+            "squares": weight * np.vecdot(h, h), "played": -np.vecdot(s, before.Uz), "samples": np.vecdot(s, s),
+            "noise": noise, "distance": error / c.T, "squared_distance": error**2 / c.T,
+        }  # fmt: skip
+        self.sums = {name: self.sums.get(name, 0.0) + value for name, value in seen.items()}
         self.held_out[:, (t - 1) * self.held_out.shape[1] // c.T] += weight * np.vecdot(*self.trackers)
 
     def weight(self, t: int) -> float:
         """Pr(tau = t) / c_t."""
         return 1 / self.c.T if t < self.c.T else 1 / (self.c.a * self.c.T)
+
+    def end(self, y: Floats, state: NonsmoothState) -> Floats:
+        """x_{T+1}, from which the last step was committed, where y_{T+1} = x_{T+1} - r eta U z."""
+        return y + state.r * self.c.eta * state.Uz

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...constants import Nonsmooth
-from ..record import Floats
+from ..runner.records import Floats
 
 
 class Output(NamedTuple):

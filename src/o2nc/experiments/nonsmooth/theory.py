@@ -7,10 +7,10 @@ import numpy as np
 from ... import certificates
 from ...constants import Nonsmooth
 from ...stationarity import Witness, best_mixture, lower_bound
-from ..noise import uniforms
-from ..objectives.nonsmooth_base import NonsmoothObjective
-from ..record import Floats, Record
-from ..statistics import mean
+from ..objectives.nonsmooth import NonsmoothObjective
+from ..runner.noise import uniforms
+from ..runner.records import Floats, Record
+from ..runner.statistics import mean
 from .output import paper_output
 
 DRAWS = 4000  # of tau, for its law
@@ -115,8 +115,8 @@ def sandwich(f: NonsmoothObjective, y: Floats, lam: float) -> tuple[float, float
 
     Reference: Definition 2.
 
-    >>> from o2nc.experiments.objectives.nonsmooth import nonsmooth_objective
-    >>> low, high = sandwich(nonsmooth_objective("bowl"), np.asarray([0.6, 0.7]), lam=10.0)
+    >>> from o2nc.experiments.objectives import objective
+    >>> low, high = sandwich(objective("bowl", "nonsmooth"), np.asarray([0.6, 0.7]), lam=10.0)
     >>> 0.8 < low < high < 0.89
     True
     """
@@ -126,7 +126,7 @@ def sandwich(f: NonsmoothObjective, y: Floats, lam: float) -> tuple[float, float
     weights = 1.0 * (np.arange(len(points)) == len(points) // 2)
     atoms = Witness(points, f.value_and_gradient(points)[1], np.zeros((len(points), 1)))
     best = best_mixture(atoms, y, lam, weights)
-    return lower_bound(y, best.u, best.v, f.enclosure, f.L, lam), best.value  # type: ignore[attr-defined]
+    return lower_bound(y, best.u, best.v, f.enclosure, f.L, lam), best.value
 
 
 def sandwiches(f: NonsmoothObjective, record: Record, lam: float) -> dict[str, list[float]]:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stationarity import Witness, best_mixture, measure
-from ..record import Floats
+from ..runner.records import Floats
 
 LEAST = 100  # points of a window; in many dimensions it has 2 d, since d + 1 points leave no choice
 

@@ -1,58 +1,15 @@
-"""The four objectives of the numerical section, by name, and four more of other kinds.
+"""What the experiments minimise: one file an objective, each in the registry under its name.
 
->>> [f.name for f in OBJECTIVES.values()]
-['f1', 'f2', 'f3', 'f4']
->>> [f.name for f in MORE_OBJECTIVES.values()]
-['f5', 'f6', 'f7', 'f8']
+>>> [name for name in of_kind("nonsmooth")]
+['bowl', 'capped', 'ramp', 'relu', 'valley']
 """
 
-from .base import Objective
-from .double_well import DoubleWell
-from .draw import RoundNoise, draw
-from .factorisation import LowRank
-from .radial_cosine import RadialCosine
-from .regression import RobustRegression
-from .rotated_cosine import RotatedCosine
-from .switching import Switching
-from .valley import BentValley
-from .xy import XY
+import importlib
+import pkgutil
 
-__all__ = [
-    "MORE_OBJECTIVES",
-    "OBJECTIVES",
-    "XY",
-    "BentValley",
-    "DoubleWell",
-    "LowRank",
-    "Objective",
-    "RadialCosine",
-    "RobustRegression",
-    "RotatedCosine",
-    "RoundNoise",
-    "Switching",
-    "draw",
-    "objective",
-]
+from .registry import objective, of_kind, registry
 
-OBJECTIVES: dict[str, Objective] = {f.name: f for f in (RotatedCosine(), DoubleWell(), XY(), RadialCosine())}
+__all__ = ["objective", "of_kind", "registry"]
 
-# Not the paper's: a bent valley, a factorisation, heavy tails, and a noise that changes half-way.
-MORE_OBJECTIVES: dict[str, Objective] = {f.name: f for f in (BentValley(), LowRank(), RobustRegression(), Switching())}
-
-
-def objective(name: str) -> Objective:
-    r"""The objective called ``name``: "f1" to "f4" are the paper's, "f5" to "f8" are not.
-
-    Reference: Numerical Experiments.
-
-    >>> objective("f3").d
-    64
-    >>> objective("f9")
-    Traceback (most recent call last):
-        ...
-    ValueError: `objective` must be one of f1, f2, f3, f4, f5, f6, f7, f8; got 'f9'.
-    """
-    known = OBJECTIVES | MORE_OBJECTIVES
-    if name not in known:
-        raise ValueError(f"`objective` must be one of {', '.join(known)}; got {name!r}.")
-    return known[name]
+for _module in pkgutil.iter_modules(__path__):  # each adds what it defines to the registry
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from ... import _xp
 from ..._xp import Array
-from .linear_model import LinearModel
-from .nonsmooth_base import standardised
+from .minibatch import LinearModel, data, standardised
+from .registry import registry
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,7 @@ class CappedRegression(LinearModel):
     @cache
     def load(cls) -> "CappedRegression":
         """With the data of scikit-learn."""
-        from sklearn.datasets import load_diabetes
-
-        X, b = load_diabetes(return_X_y=True)
+        X, b = data("diabetes")
         return cls(standardised(X), (b - b.mean()) / b.std())
 
     def loss(self, prediction: Array, b: Array) -> tuple[Array, Array]:
@@ -47,3 +45,8 @@ class CappedRegression(LinearModel):
         residual = prediction - b
         size = xp.abs(residual)
         return xp.clip(size, max=1.0), xp.sign(residual) * _xp.indicator(size < 1.0, size)
+
+
+registry.add(
+    CappedRegression.name, CappedRegression.load, "robust regression with a capped absolute loss", kind="nonsmooth"
+)

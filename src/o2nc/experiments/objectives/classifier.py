@@ -1,17 +1,25 @@
 """A linear classifier with a smooth loss and a square of the weights: smooth and strongly convex."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from functools import cache, cached_property, partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ... import _xp
 from ..._xp import Array
-from .data import constant
-from .nonsmooth_base import Floats, pull
+from .minibatch import Floats, data, pull, standardised
+from .registry import registry
 
+# The data of scikit-learn, and which rows are in the class 1.
+CLASSES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "cancer": ("breast_cancer", lambda benign: benign),
+    "wine": ("wine", lambda cultivar: cultivar == 1),
+    "digits": ("digits", lambda digit: digit % 2 == 0),
+    "diabetes": ("diabetes", lambda progression: progression > np.median(progression)),
+}
 SOLVED = 1e-8  # the norm of the gradient at the point whose value is taken for the minimum
 
 
@@ -39,15 +47,22 @@ class Classifier(ABC):
 
     curvature: ClassVar[float]  # c
 
-    @property
-    def d(self) -> int:
-        """The number of features, with the intercept."""
-        return int(self.A.shape[1])
+    d = property(lambda self: int(self.A.shape[1]))  # the features, with the intercept
+    lam = property(lambda self: 1 / len(self.b))  # the modulus of strong convexity too
 
-    @property
-    def lam(self) -> float:
-        """1 / n, the modulus of strong convexity too."""
-        return 1 / len(self.b)
+    @classmethod
+    def register(cls, loss: str, words: str) -> None:
+        """Add the classifiers of all sets of data with this loss to the registry."""
+        for name in CLASSES:
+            registry.add(f"{name}-{loss}", partial(cls.load, name), f"{words} on the data {name}", kind="convex")
+
+    @classmethod
+    @cache
+    def load(cls, name: str) -> Self:
+        """With the data called ``name``, standardised."""
+        source, positive = CLASSES[name]
+        X, target = data(source)
+        return cls(standardised(X), np.where(positive(target), 1.0, -1.0))
 
     @cached_property
     def beta(self) -> float:
@@ -69,7 +84,7 @@ class Classifier(ABC):
 
     def value_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """f(x) of shape (..., 1) and the gradient of shape (..., d)."""
-        A, b = constant(self.A, x), constant(self.b, x)
+        A, b = _xp.from_numpy(self.A, x), _xp.from_numpy(self.b, x)
         losses, slopes = self.loss(b * _xp.matvec(A, x))
         mean = _xp.namespace(x).mean(losses, axis=-1, keepdims=True)
         return mean + self.lam / 2 * _xp.inner(x, x), pull(slopes * b * self.lam, A) + self.lam * x

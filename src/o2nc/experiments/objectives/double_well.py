@@ -7,7 +7,8 @@ from typing import ClassVar
 from ... import _xp
 from ..._xp import Array
 from ...operators import Operator, Projector, trusted
-from .base import FIRST_GAP, Objective, root
+from .registry import registry
+from .smooth import FIRST_GAP, Objective, root
 
 N = 64  # coordinates of z
 STIFF = 40.0  # the weight of the bowls psi(z_i)
@@ -89,12 +90,12 @@ class DoubleWell(Objective):
 
     name: ClassVar[str] = "f2"
     d: ClassVar[int] = 3 + N
+    scales: ClassVar[list[float]] = [0.0] * 3 + [NOISE] * N  # the noise is on z
 
     beta: float = max(STIFF, WELL_CURVATURE, UV_CURVATURE)
     sigma: float = NOISE * math.sqrt(N)
     M: float = 1 + STIFF * N + SCALE * (1 + 2 * TILT + BOWL)
     gradient_sup: float = math.hypot(WELL_SLOPE, UV_SLOPE, STIFF * math.sqrt(N) * BOWL_SLOPE)
-    noise_sup: float = NOISE * math.sqrt(N)
 
     def start(self, like: Array) -> Array:
         """c with D(c) = 0.498, u = 0, v = -l/2 and z = 0."""
@@ -144,11 +145,9 @@ class DoubleWell(Objective):
         half = math.sqrt(0.5)
         return trusted(Projector, basis=_xp.like([[1.0, 0.0], [0.0, half], [0.0, half]] + [[0.0, 0.0]] * N, like))
 
-    def noise(self, epsilon: Array) -> Array:
-        """0.4 epsilon on z, 0 on c, u and v."""
-        self.check("epsilon", epsilon)
-        return epsilon * _xp.like([0.0] * 3 + [NOISE] * N, epsilon)
-
     def witness(self) -> tuple[list[float], list[float]]:
         """c = 0, between the wells, and the direction of c: the curvature is -2 exp(-1/2)."""
         return [0.0] * (3 + N), [1.0] + [0.0] * (2 + N)
+
+
+registry.add(DoubleWell.name, DoubleWell, "double wells and bowls", kind="smooth")

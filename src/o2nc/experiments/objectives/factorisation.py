@@ -8,10 +8,9 @@ import numpy as np
 
 from ... import _xp
 from ..._xp import Array
-from ...operators import Operator, Projector
-from .base import Objective
-from .data import constant
-from .robust import SLOPE, geman_mcclure
+from .losses import SLOPE, geman_mcclure
+from .registry import registry
+from .smooth import Objective
 
 N, RANK = 12, 3  # A is 12 x 12 of rank 3
 HALF = N * RANK  # coordinates of one factor
@@ -72,17 +71,17 @@ class LowRank(Objective):
 
     name: ClassVar[str] = "f6"
     d: ClassVar[int] = 2 * HALF
+    scales: ClassVar[list[float]] = [NOISE] * HALF + [0.0] * HALF  # the noise is on X, and P keeps Y
 
     beta: float = WEIGHT * N * (RANK + SLOPE * (1 + BEND))
     sigma: float = NOISE * math.sqrt(HALF)
     M: float = WEIGHT * float(np.sum(geman_mcclure(RANK + np.abs(A))[0]))
     gradient_sup: float = WEIGHT * SLOPE * N * math.sqrt(N * RANK)
-    noise_sup: float = NOISE * math.sqrt(HALF)
 
     def start(self, like: Array) -> Array:
         """U and V at 0.7 times the true factors."""
         factors = np.concatenate([np.ravel(U_STAR), np.ravel(V_STAR)])
-        return constant(np.arctanh(START * factors), like)
+        return _xp.from_numpy(np.arctanh(START * factors), like)
 
     def gap_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """f(x) - f* and the gradient."""
@@ -90,19 +89,10 @@ class LowRank(Objective):
         xp, shape = _xp.namespace(x), (*x.shape[:-1], N, RANK)
         factors = xp.tanh(x)
         U, V = xp.reshape(factors[..., :HALF], shape), xp.reshape(factors[..., HALF:], shape)
-        loss, Phi = geman_mcclure(xp.matmul(U, xp.matrix_transpose(V)) - constant(A, x))
+        loss, Phi = geman_mcclure(xp.matmul(U, xp.matrix_transpose(V)) - _xp.from_numpy(A, x))
         parts = [_xp.flatten_matrix(xp.matmul(Phi, V)), _xp.flatten_matrix(xp.matmul(xp.matrix_transpose(Phi), U))]
         g = (WEIGHT - WEIGHT * (factors * factors)) * xp.concat(parts, axis=-1)
         return WEIGHT * xp.sum(_xp.flatten_matrix(loss), axis=-1, keepdims=True), g
-
-    def projector(self, like: Array) -> Operator:
-        """P keeps Y and removes X."""
-        return Projector.from_mask(_xp.like([0.0] * HALF + [1.0] * HALF, like) > 0)
-
-    def noise(self, epsilon: Array) -> Array:
-        """0.4 epsilon on X, 0 on Y."""
-        self.check("epsilon", epsilon)
-        return epsilon * _xp.like([NOISE] * HALF + [0.0] * HALF, epsilon)
 
     def witness(self) -> tuple[list[float], list[float]]:
         """X = Y = 0 and the direction of x_i1 and y_j1, for the largest |A_ij|: the curvature is -5 phi'(|A_ij|)."""
@@ -111,3 +101,8 @@ class LowRank(Objective):
         direction[RANK * i] = math.sqrt(0.5)
         direction[HALF + RANK * j] = math.copysign(math.sqrt(0.5), A[i, j])
         return [0.0] * self.d, direction
+
+
+registry.add(
+    LowRank.name, LowRank, "low-rank matrix factorisation with saturated factors and a bounded loss", kind="smooth"
+)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ... import _xp
 from ..._xp import Array
-from .data import constant
-from .nonsmooth_base import SignNoise
+from .nonsmooth import SignNoise
+from .registry import registry
 
 STEP = 0.25  # the distance of the kinks
 
@@ -46,7 +46,7 @@ class KinkedBowl(SignNoise):
 
     def start(self, like: Array) -> Array:
         """On the steepest part."""
-        return constant(np.asarray([0.95, -0.85]), like)
+        return _xp.from_numpy(np.asarray([0.95, -0.85]), like)
 
     def value_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """f and its gradient."""
@@ -73,3 +73,11 @@ class KinkedBowl(SignNoise):
         first, last = np.searchsorted(kinks, low, side="left"), np.searchsorted(kinks, high, side="right")
         touched = (np.arange(len(slopes)) >= first[..., None]) & (np.arange(len(slopes)) <= last[..., None])
         return np.where(touched, slopes, np.inf).min(axis=-1), np.where(touched, slopes, -np.inf).max(axis=-1)
+
+
+registry.add(
+    KinkedBowl.name,
+    KinkedBowl,
+    "a piecewise-linear bowl in the plane, with all of its curvature in kinks",
+    kind="nonsmooth",
+)

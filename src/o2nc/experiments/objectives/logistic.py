@@ -26,3 +26,6 @@ class Logistic(Classifier):
         small = xp.exp(-xp.abs(margin))
         share = xp.where(margin > 0, small, xp.ones_like(small)) / (1 + small)
         return xp.log1p(small) - xp.where(margin < 0, margin, xp.zeros_like(margin)), -share
+
+
+Logistic.register("logistic", "logistic regression")

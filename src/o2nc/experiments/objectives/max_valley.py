@@ -8,9 +8,9 @@ import numpy as np
 
 from ... import _xp
 from ..._xp import Array
-from .data import constant
-from .nonsmooth_base import SignNoise
-from .robust import SLOPE, geman_mcclure
+from .losses import SLOPE, geman_mcclure
+from .nonsmooth import SignNoise
+from .registry import registry
 
 N = 8
 SCALES = np.linspace(2.0, 1.0, N)
@@ -45,15 +45,18 @@ class MaxValley(SignNoise):
 
     def start(self, like: Array) -> Array:
         """On the floor in the first coordinate, high on the walls in the others."""
-        return constant(FIRST, like)
+        return _xp.from_numpy(FIRST, like)
 
     def value_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """The largest well and its gradient."""
         xp = _xp.namespace(x)
         last = x[..., -1:]
-        c = constant(SCALES, x)
+        c = _xp.from_numpy(SCALES, x)
         half, slope = geman_mcclure(c * xp.concat([x[..., :1] - xp.sin(last), x[..., 1:]], axis=-1))
         largest = xp.max(half, axis=-1, keepdims=True)
         first = xp.argmax(half, axis=-1, keepdims=True) == xp.arange(N)
         g = 2 * c * slope * _xp.indicator(first, x)
-        return 2 * largest, g - g[..., :1] * xp.cos(last) * constant(np.eye(N)[-1], x)
+        return 2 * largest, g - g[..., :1] * xp.cos(last) * _xp.from_numpy(np.eye(N)[-1], x)
+
+
+registry.add(MaxValley.name, MaxValley, "a valley that is the maximum of smooth functions", kind="nonsmooth")

@@ -1,40 +1,73 @@
-"""The objectives of the nonsmooth experiment, by name.
+"""What an experiment needs of an objective without a Lipschitz gradient, and its two kinds of samples."""
 
->>> list(NONSMOOTH)
-['capped', 'ramp', 'relu', 'valley', 'bowl']
-"""
-
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from types import MappingProxyType
+from typing import Any, ClassVar
 
-from .capped_regression import CappedRegression
-from .kinked_bowl import KinkedBowl
-from .max_valley import MaxValley
-from .nonsmooth_base import NonsmoothObjective
-from .ramp_digits import RampDigits
-from .relu_network import ReluNetwork
-
-NONSMOOTH: MappingProxyType[str, Callable[[], NonsmoothObjective]] = MappingProxyType(
-    {
-        "capped": CappedRegression.load,
-        "ramp": RampDigits.load,
-        "relu": ReluNetwork.load,
-        "valley": MaxValley,
-        "bowl": KinkedBowl,
-    }
-)
+from ... import _xp
+from ..._xp import Array
+from ...constants import Nonsmooth
 
 
-def nonsmooth_objective(name: str) -> NonsmoothObjective:
-    """The objective called ``name``; the data are read once.
+class NonsmoothObjective(ABC):
+    r"""A bounded objective with bounded gradients: $|f(x)-f(y)|\le M$, $\|\nabla f\|\le L$, f is Lipschitz.
+
+    A Lipschitz function is absolutely continuous on segments, so the Newton-Leibniz formula of Assumption 3 holds.
+    Where f has a kink, `value_and_gradient` returns the gradient of one side; runs meet kinks with probability 0.
+    Points have their coordinates on the last axis and replications on the leading ones.
 
     Reference: Assumption 3.
 
-    >>> nonsmooth_objective("cup")
-    Traceback (most recent call last):
-        ...
-    ValueError: `objective` must be one of capped, ramp, relu, valley, bowl; got 'cup'.
+    >>> from o2nc.experiments.objectives import objective
+    >>> f = objective("bowl", "nonsmooth")
+    >>> f.constants(T=1000, lam=1.0).L == f.L
+    True
     """
-    if name not in NONSMOOTH:
-        raise ValueError(f"`objective` must be one of {', '.join(NONSMOOTH)}; got {name!r}.")
-    return NONSMOOTH[name]()
+
+    name: ClassVar[str]
+
+    d: int  # coordinates
+    draws: int  # uniform numbers that a sample takes
+    L: float  # bounds the norm of the gradient
+    M: float  # bounds the range
+    sigma: float  # bounds the root of the variance of a sample, at every point
+    enclosure: Callable[[Any, Any], tuple[Any, Any]] | None = None  # of the gradient on boxes, in the plane
+
+    @abstractmethod
+    def start(self, like: Array) -> Array:
+        """The first point, of shape (d,), with library, dtype and device of ``like``."""
+
+    @abstractmethod
+    def value_and_gradient(self, x: Array) -> tuple[Array, Array]:
+        """f(x) of shape (..., 1) and the gradient of shape (..., d)."""
+
+    @abstractmethod
+    def sample(self, x: Array, u: Array, g: Array) -> Array:
+        """A sample of the gradient at ``x``, where it is ``g``, made of the uniform numbers ``u`` (..., draws)."""
+
+    def constants(self, T: int, lam: float) -> Nonsmooth:
+        """The constants of Algorithm 2, tuned for the horizon ``T``."""
+        return Nonsmooth(L=self.L, M=self.M, sigma=self.sigma, lam=lam, T=T)
+
+
+class SignNoise(NonsmoothObjective):
+    r"""Samples by added noise: $s=\nabla f(x)+\nu\,\epsilon$ with fair signs, so $\sigma=\nu\sqrt d$ exactly.
+
+    Reference: Assumption 2.
+
+    >>> from o2nc.experiments.objectives import objective
+    >>> f = objective("bowl", "nonsmooth")
+    >>> import numpy as np
+    >>> f.sample(np.zeros(2), np.asarray([0.1, 0.9]), np.zeros(2))
+    array([-0.25,  0.25])
+    """
+
+    noise: ClassVar[float]  # nu
+
+    draws = property(lambda self: self.d)  # a sign for each coordinate
+    sigma = property(lambda self: self.noise * math.sqrt(self.d))  # the norm of every draw of the noise
+
+    def sample(self, x: Array, u: Array, g: Array) -> Array:
+        """The gradient and a sign of size nu in each coordinate."""
+        return g + self.noise * (2 * _xp.indicator(u >= 0.5, g) - 1)

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from ... import _xp
 from ..._xp import Array
-from ...operators import Operator, Projector
-from .base import FIRST_GAP, Objective, half_angle, root
+from .registry import registry
+from .smooth import FIRST_GAP, Objective, half_angle, root
 
 N = 64
 WEIGHT = 32.0
@@ -34,12 +34,12 @@ class RadialCosine(Objective):
 
     name: ClassVar[str] = "f4"
     d: ClassVar[int] = N
+    scales: ClassVar[list[float]] = [0.0] + [NOISE] * (N - 1)
 
     beta: float = 1 + WEIGHT
     sigma: float = NOISE * math.sqrt(N - 1)
     M: float = 1 + 2 * WEIGHT * N
     gradient_sup: float = WEIGHT * math.sqrt(N) + math.exp(-0.5)
-    noise_sup: float = NOISE * math.sqrt(N - 1)
 
     def start(self, like: Array) -> Array:
         """The multiple of e_1, 0.1743116, whose gap is 0.5."""
@@ -52,15 +52,9 @@ class RadialCosine(Objective):
         e = _xp.namespace(x).expm1(-0.5 * _xp.inner(x, x))
         return WEIGHT * _xp.inner(sin, tan) - e, WEIGHT * sin + (1.0 + e) * x
 
-    def projector(self, like: Array) -> Operator:
-        """P_4 keeps the first coordinate."""
-        return Projector.from_mask(_xp.like([1.0] + [0.0] * (N - 1), like) > 0)
-
-    def noise(self, epsilon: Array) -> Array:
-        """0.4 epsilon on the coordinates 2 to 64, 0 on the first."""
-        self.check("epsilon", epsilon)
-        return epsilon * _xp.like([0.0] + [NOISE] * (N - 1), epsilon)
-
     def witness(self) -> tuple[list[float], list[float]]:
         """The point pi e_1 and the direction e_1: the curvature is -32 + (1 - pi^2) exp(-pi^2 / 2)."""
         return [math.pi] + [0.0] * (N - 1), [1.0] + [0.0] * (N - 1)
+
+
+registry.add(RadialCosine.name, RadialCosine, "a radial well and cosines", kind="smooth")

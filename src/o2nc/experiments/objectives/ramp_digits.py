@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from ..._xp import Array
-from .linear_model import LinearModel
-from .nonsmooth_base import standardised
-from .ramp import ramp
+from .losses import ramp
+from .minibatch import LinearModel, data, standardised
+from .registry import registry
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,7 @@ class RampDigits(LinearModel):
     @cache
     def load(cls) -> "RampDigits":
         """With the data of scikit-learn."""
-        from sklearn.datasets import load_digits
-
-        X, digit = load_digits(return_X_y=True)
+        X, digit = data("digits")
         chosen = (digit == 3) | (digit == 8)
         return cls(standardised(X[chosen]), np.where(digit[chosen] == 3, 1.0, -1.0))
 
@@ -46,3 +44,6 @@ class RampDigits(LinearModel):
         """The ramp of the margin."""
         losses, slopes = ramp(b * prediction)
         return losses, b * slopes
+
+
+registry.add(RampDigits.name, RampDigits.load, "a linear classifier with the ramp loss", kind="nonsmooth")

@@ -8,11 +8,10 @@ import numpy as np
 
 from ... import _xp
 from ..._xp import Array
-from ...operators import Operator, Projector
-from ..noise import signs
-from .base import Objective
-from .data import constant
-from .robust import SLOPE, slope
+from ..runner.noise import signs
+from .losses import SLOPE, slope
+from .registry import registry
+from .smooth import Objective
 
 N, ROWS = 48, 96
 CLEAN = 24  # the features that matter; the other 24 carry the noise
@@ -87,13 +86,14 @@ class RobustRegression(Objective):
 
     name: ClassVar[str] = "f7"
     d: ClassVar[int] = N
+    scales: ClassVar[list[float]] = [0.0] * CLEAN + [NOISE] * (N - CLEAN)
     f_star: ClassVar[float] = WEIGHT * ROWS * (1 - HEIGHT)
 
     beta: float = WEIGHT * CURVATURE * NORM**2
     sigma: float = NOISE * math.sqrt((N - CLEAN) * TAIL / (TAIL - 2))
     M: float = WEIGHT * ROWS * HEIGHT
     gradient_sup: float = WEIGHT * NORM * math.sqrt(ROWS) * (SLOPE + 0.5 * (slope(OUTLIER / 2) + slope(OUTLIER)))
-    noise_sup: float = NOISE * math.sqrt(N - CLEAN) * 2 ** ((BITS + 1) / TAIL)
+    noise_sup: ClassVar[float] = NOISE * math.sqrt(N - CLEAN) * 2 ** ((BITS + 1) / TAIL)  # type: ignore[misc]
 
     def start(self, like: Array) -> Array:
         """0."""
@@ -108,13 +108,9 @@ class RobustRegression(Objective):
         the first has no difference of nearly equal numbers near 0.
         """
         self.check("x", x)
-        xp, features = _xp.namespace(x), constant(FEATURES, x)
-        loss, residual = _loss(xp.matmul(x - constant(X_STAR, x), xp.matrix_transpose(features)))
+        xp, features = _xp.namespace(x), _xp.from_numpy(FEATURES, x)
+        loss, residual = _loss(xp.matmul(x - _xp.from_numpy(X_STAR, x), xp.matrix_transpose(features)))
         return WEIGHT * xp.sum(loss, axis=-1, keepdims=True), xp.matmul(WEIGHT * residual, features)
-
-    def projector(self, like: Array) -> Operator:
-        """P keeps the first 24 features."""
-        return Projector.from_mask(_xp.like([1.0] * CLEAN + [0.0] * (N - CLEAN), like) > 0)
 
     def radius(self, epsilon: Array) -> Array:
         """The Pareto radius rho of the first 23 signs, of shape (..., 1)."""
@@ -123,10 +119,18 @@ class RobustRegression(Objective):
         u = 0.5 + _xp.inner(epsilon[..., :BITS], digits)
         return u ** (-1 / TAIL)
 
-    def noise(self, epsilon: Array) -> Array:
+    def noise(self, epsilon: Array, t: Array | float | None = None) -> Array:
         """0.2 rho epsilon on the features 25 to 48, 0 on the first 24."""
-        return self.radius(epsilon) * epsilon * _xp.like([0.0] * CLEAN + [NOISE] * (N - CLEAN), epsilon)
+        return self.radius(epsilon) * epsilon * _xp.like(self.scales, epsilon)
 
     def witness(self) -> tuple[list[float], list[float]]:
         """x* + sqrt(48) e_1 and the direction e_1: all residuals are 1 or -1, and the curvature is -20 K''(1)."""
         return (X_STAR + math.sqrt(N) * np.eye(N)[0]).tolist(), np.eye(N)[0].tolist()
+
+
+registry.add(
+    RobustRegression.name,
+    RobustRegression,
+    "robust regression on contaminated data, with heavy-tailed noise of finite variance",
+    kind="smooth",
+)

@@ -9,9 +9,9 @@ import numpy as np
 
 from ... import _xp
 from ..._xp import Array
-from .data import constant
-from .nonsmooth_base import Minibatch, standardised
-from .ramp import ramp
+from .losses import ramp
+from .minibatch import Minibatch, data, standardised
+from .registry import registry
 
 HIDDEN = 8
 OUTER = np.asarray([1.0, -1.0] * (HIDDEN // 2)) / math.sqrt(HIDDEN)  # the fixed second layer, of norm 1
@@ -45,9 +45,7 @@ class ReluNetwork(Minibatch):
     @cache
     def load(cls) -> "ReluNetwork":
         """With the data of scikit-learn."""
-        from sklearn.datasets import load_wine
-
-        X, cultivar = load_wine(return_X_y=True)
+        X, cultivar = data("wine")
         return cls(standardised(X), np.where(cultivar == 1, 1.0, -1.0))
 
     @property
@@ -58,7 +56,7 @@ class ReluNetwork(Minibatch):
     def start(self, like: Array) -> Array:
         """Normal weights of variance 1/p, always the same."""
         p = self.A.shape[1]
-        return constant(np.random.default_rng(8).normal(size=HIDDEN * p) / math.sqrt(p), like)
+        return _xp.from_numpy(np.random.default_rng(8).normal(size=HIDDEN * p) / math.sqrt(p), like)
 
     def evaluate(self, x: Array, A: Array, b: Array) -> tuple[Array, Array]:
         """The mean loss and its gradient, of the same shape as x."""
@@ -66,7 +64,10 @@ class ReluNetwork(Minibatch):
         W = xp.reshape(x, (*x.shape[:-1], HIDDEN, A.shape[-1]))
         inputs = xp.matmul(W, xp.matrix_transpose(A))  # (..., 8, n)
         active = _xp.indicator(inputs > 0, inputs)
-        v = constant(OUTER, x)
+        v = _xp.from_numpy(OUTER, x)
         losses, slopes = ramp(b * xp.matmul(v, active * inputs))
         back = active * v[:, None] * (slopes * b * (1 / b.shape[-1]))[..., None, :]
         return xp.mean(losses, axis=-1, keepdims=True), _xp.flatten_matrix(xp.matmul(back, A))
+
+
+registry.add(ReluNetwork.name, ReluNetwork.load, "a small ReLU network with a bounded loss", kind="nonsmooth")

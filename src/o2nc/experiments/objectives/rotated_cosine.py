@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from ... import _xp
 from ..._xp import Array
-from ...operators import Operator, Projector
-from .base import FIRST_GAP, Objective, half_angle
+from .registry import registry
+from .smooth import FIRST_GAP, Objective, half_angle
 
 N = 64  # pairs (x_j, y_j)
 STIFF, SOFT = 8.0, 8.0 * 0.1  # the weights of the cosines of r and of s
@@ -34,12 +34,12 @@ class RotatedCosine(Objective):
 
     name: ClassVar[str] = "f1"
     d: ClassVar[int] = 1 + 2 * N
+    scales: ClassVar[list[float]] = [0.0] + [NOISE] * N + [0.0] * N  # the noise is on x
 
     beta: float = max(1.0, STIFF, SOFT)
     sigma: float = NOISE * math.sqrt(N)
     M: float = 2 * (1 + N * (STIFF + SOFT))
     gradient_sup: float = math.sqrt(1 + N * (STIFF**2 + SOFT**2))
-    noise_sup: float = NOISE * math.sqrt(N)
 
     def start(self, like: Array) -> Array:
         """z = pi/3, where 1 - cos z = 0.5, and x = y = 0."""
@@ -56,15 +56,9 @@ class RotatedCosine(Objective):
         r, s = (TURN * STIFF) * sin_r, (TURN * SOFT) * sin_s
         return gap, _xp.namespace(x).concat([sin_z, r - s, r + s], axis=-1)
 
-    def projector(self, like: Array) -> Operator:
-        """P_1 keeps z and y and removes x."""
-        return Projector.from_mask(_xp.like([1.0] + [0.0] * N + [1.0] * N, like) > 0)
-
-    def noise(self, epsilon: Array) -> Array:
-        """0.1 epsilon on x, 0 on z and y."""
-        self.check("epsilon", epsilon)
-        return epsilon * _xp.like([0.0] + [NOISE] * N + [0.0] * N, epsilon)
-
     def witness(self) -> tuple[list[float], list[float]]:
         """z = pi and the direction of z: the second derivative is -1."""
         return [math.pi] + [0.0] * (2 * N), [1.0] + [0.0] * (2 * N)
+
+
+registry.add(RotatedCosine.name, RotatedCosine, "cosines in rotated coordinates", kind="smooth")

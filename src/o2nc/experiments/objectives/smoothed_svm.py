@@ -24,3 +24,6 @@ class SmoothedSVM(Classifier):
         """Half the square of what is missing to 1."""
         missing = _xp.at_least(1 - margin, 0.0)
         return 0.5 * missing * missing, -missing
+
+
+SmoothedSVM.register("svm", "the squared hinge")

@@ -6,10 +6,8 @@ from typing import ClassVar
 
 from ... import _xp
 from ..._xp import Array
-from ...operators import Operator, Projector
-from ..paper import ITERATIONS
-from .base import FIRST_GAP
-from .draw import RoundNoise
+from .registry import registry
+from .smooth import FIRST_GAP, Objective
 
 N = 32  # pairs (u_i, v_i)
 WEIGHT = 32.0
@@ -20,7 +18,7 @@ SLOPE = 2 / math.sqrt(27)  # the largest slope of tanh^2 / 2, where tanh^2 = 1/3
 
 
 @dataclass(frozen=True)
-class Switching(RoundNoise):
+class Switching(Objective):
     r"""Coupled bowls on $x=(u,v)\in R^{32+32}$: first v is noisy, and u from the round ``change`` on.
 
     $$f_8(u,v)=32\sum_i\bigl[\tau(u_i)+\tau(v_i)+\tfrac12\tau(u_i-v_i)\bigr],\qquad\tau(s)=\tfrac12\tanh^2s.$$
@@ -48,13 +46,13 @@ class Switching(RoundNoise):
 
     name: ClassVar[str] = "f8"
     d: ClassVar[int] = 2 * N
+    scales: ClassVar[list[float]] = [0.0] * N + [NOISE] * N  # of the first half; P, which keeps u, is right there only
 
     beta: float = WEIGHT * (1 + 2 * COUPLING)
     sigma: float = NOISE * math.sqrt(N)
     M: float = WEIGHT * N * (1 + COUPLING / 2)
     gradient_sup: float = WEIGHT * (1 + COUPLING) * SLOPE * math.sqrt(2 * N)
-    noise_sup: float = NOISE * math.sqrt(N)
-    change: int = ITERATIONS // 2
+    change: int = 1500
 
     def start(self, like: Array) -> Array:
         """All coordinates at 0.0221, where the gap is 0.5."""
@@ -72,10 +70,6 @@ class Switching(RoundNoise):
         gap = gap + (0.5 * WEIGHT * COUPLING) * xp.sum(square[..., 2 * N :], axis=-1, keepdims=True)
         return gap, xp.concat([slope[..., :N] + pull, slope[..., N : 2 * N] - pull], axis=-1)
 
-    def projector(self, like: Array) -> Operator:
-        """P keeps u and removes v: right in the first half only."""
-        return Projector.from_mask(_xp.like([1.0] * N + [0.0] * N, like) > 0)
-
     def noise(self, epsilon: Array, t: Array | float | None = None) -> Array:
         """0.4 epsilon on v in the rounds t < change and on u from then on; ``t`` is counted from 0."""
         self.check("epsilon", epsilon)
@@ -88,3 +82,8 @@ class Switching(RoundNoise):
     def witness(self) -> tuple[list[float], list[float]]:
         """u_1 with tanh^2 = 2/3 and its direction: the curvature is -32 (1 + 1/2) / 3."""
         return [math.atanh(math.sqrt(2 / 3))] + [0.0] * (2 * N - 1), [1.0] + [0.0] * (2 * N - 1)
+
+
+registry.add(
+    Switching.name, Switching, "pairs of bounded bowls whose noise changes its subspace half-way", kind="smooth"
+)

@@ -9,8 +9,8 @@ import numpy as np
 from ... import _xp
 from ..._xp import Array
 from ...operators import Operator, Projector, trusted
-from .base import Objective
-from .data import constant
+from .registry import registry
+from .smooth import Objective
 
 N = 64
 STIFFEST, CONDITION = 40.0, 100.0
@@ -67,16 +67,15 @@ class BentValley(Objective):
     sigma: float = NOISE * math.sqrt(WALLS)
     M: float = math.fsum(WEIGHTS)
     gradient_sup: float = SLOPE * math.hypot(*WEIGHTS[:-1], WEIGHTS[0] + WEIGHTS[-1])
-    noise_sup: float = NOISE * math.sqrt(WALLS)
 
     def start(self, like: Array) -> Array:
         """y_33 = ... = y_64 = 1 and y_1 = sin 1, at the bottom of the valley."""
-        return constant(ROTATION @ FIRST_Y, like)
+        return _xp.from_numpy(ROTATION @ FIRST_Y, like)
 
     def gap_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """f(x) - f* and the gradient; the gradient is rotated back."""
         self.check("x", x)
-        xp, Q, weights = _xp.namespace(x), constant(ROTATION, x), _xp.like(WEIGHTS, x)
+        xp, Q, weights = _xp.namespace(x), _xp.from_numpy(ROTATION, x), _xp.like(WEIGHTS, x)
         y = xp.matmul(x, Q)
         along = y[..., -1:]
         u = xp.concat([y[..., :1] - xp.sin(along), y[..., 1:]], axis=-1)
@@ -88,15 +87,18 @@ class BentValley(Objective):
     def projector(self, like: Array) -> Operator:
         """P keeps y_1 and y_33 to y_64."""
         basis = np.concatenate([ROTATION[:, :1], ROTATION[:, 1 + WALLS :]], axis=1)
-        return trusted(Projector, basis=constant(basis, like))
+        return trusted(Projector, basis=_xp.from_numpy(basis, like))
 
-    def noise(self, epsilon: Array) -> Array:
+    def noise(self, epsilon: Array, t: Array | float | None = None) -> Array:
         """0.4 epsilon on y_2 to y_32, rotated back."""
         self.check("epsilon", epsilon)
-        walls = constant(NOISE * ROTATION[1 : 1 + WALLS], epsilon)
+        walls = _xp.from_numpy(NOISE * ROTATION[1 : 1 + WALLS], epsilon)
         return _xp.namespace(epsilon).matmul(epsilon[..., 1 : 1 + WALLS], walls)
 
     def witness(self) -> tuple[list[float], list[float]]:
         """sqrt(3) along y_2, and that direction: the curvature is -2 exp(-3/2) lambda_2."""
         direction = ROTATION[1]
         return (math.sqrt(3) * direction).tolist(), direction.tolist()
+
+
+registry.add(BentValley.name, BentValley, "an ill-conditioned valley that bends, in rotated coordinates", kind="smooth")

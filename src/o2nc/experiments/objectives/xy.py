@@ -7,7 +7,8 @@ from typing import ClassVar
 from ... import _xp
 from ..._xp import Array
 from ...operators import Operator, Projector, trusted
-from .base import FIRST_GAP, Objective, half_angle, root
+from .registry import registry
+from .smooth import FIRST_GAP, Objective, half_angle, root
 
 N = 64
 FIELD = 32.0
@@ -57,7 +58,6 @@ class XY(Objective):
     sigma: float = NOISE * math.sqrt(N)
     M: float = 2 * N * (1 + FIELD)
     gradient_sup: float = math.sqrt(N) * (2 + FIELD)
-    noise_sup: float = NOISE * math.sqrt(N)
 
     def start(self, like: Array) -> Array:
         """A sin(2 pi j / 64) with the amplitude A = 0.0312463 whose gap is 0.5."""
@@ -82,7 +82,7 @@ class XY(Objective):
         """P_3 onto the constant and the first sine and cosine modes."""
         return trusted(Projector, basis=_xp.like(MODES, like))
 
-    def noise(self, epsilon: Array) -> Array:
+    def noise(self, epsilon: Array, t: Array | float | None = None) -> Array:
         """0.4 (I - P_3) epsilon."""
         self.check("epsilon", epsilon)
         xp, B = _xp.namespace(epsilon), _xp.like(MODES, epsilon)
@@ -91,3 +91,6 @@ class XY(Objective):
     def witness(self) -> tuple[list[float], list[float]]:
         """theta = pi 1 and the constant direction, which the Laplacian does not see: the curvature is -32."""
         return [math.pi] * N, [math.sqrt(1 / N)] * N
+
+
+registry.add(XY.name, XY, "an XY ring in a field", kind="smooth")

@@ -1,0 +1,43 @@
+"""``o2nc compare``: oracles and baselines."""
+
+from typing import Annotated
+
+import typer
+
+from .console import Backend, Dtype, File, Iterations, Jobs, Replications, Seed, check_folder, command
+
+
+@command("compare")
+def compare(
+    objective: Annotated[list[str] | None, typer.Option(help="f1 to f8; again for more. All if not given.")] = None,
+    oracle: Annotated[
+        list[str] | None,
+        typer.Option(help="A further oracle, name[:set][:rate=...][:kappa=...][:r=...]; again for more."),
+    ] = None,
+    seed: Seed = 0,
+    replications: Replications = 16,
+    iterations: Iterations = 3000,
+    jobs: Jobs = None,
+    backend: Backend = "numpy",
+    dtype: Dtype = "float64",
+    path: File = None,
+) -> None:
+    """Compare oracles with SGD, heavy ball, Adam and fixed experts, with the same noise and number of samples."""
+    from ..experiments.compare import comparison, tables
+    from ..experiments.paper.experiment import Reproduction
+    from ..experiments.runner.store import write_json
+    from ..experiments.runner.tables import text
+    from ..experiments.runner.terminal import MARKS, chart
+
+    settings = Reproduction(seed, replications, iterations, backend, dtype)
+    check_folder(path)
+    found, lines = comparison.compare(objective or [], oracle or [], settings, jobs)
+    if path is not None:
+        write_json(path, found)
+    shown = [*tables.CHARTED, *(oracle or [])][: len(MARKS)]
+    for name in found["results"]:
+        typer.echo(text(tables.comparison_table(name, found)) + "\n")
+        typer.echo(f"best fixed expert in hindsight: {found['hindsight'][name]}")
+        typer.echo(chart({key: lines[name][key] for key in shown}, f"{name}: gap") + "\n")
+    for sentence in tables.SENTENCES:
+        typer.echo(sentence)

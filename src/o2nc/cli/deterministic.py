@@ -1,0 +1,32 @@
+"""``o2nc deterministic``: exact gradients to a small one."""
+
+from typing import Annotated
+
+import typer
+
+from .console import File, check_folder, command, progress
+
+
+@command("deterministic")
+def deterministic(
+    objective: Annotated[
+        list[str] | None, typer.Option(help="cancer-logistic, wine-svm, ...; again for more. All if not given.")
+    ] = None,
+    tol: Annotated[float, typer.Option(help="The norm of the gradient to reach.")] = 1e-4,
+    calls: Annotated[int, typer.Option(help="Gradients that every run may take.")] = 10_000,
+    path: File = None,
+) -> None:
+    """Count the exact gradients to a small one: ours, online scaled gradient methods, L-BFGS and gradient descent."""
+    from ..experiments.deterministic import experiment, tables
+    from ..experiments.runner.store import write_json
+    from ..experiments.runner.tables import text
+
+    check_folder(path)
+    with progress() as told:
+        found = experiment.deterministic(objective or [], tol, calls, told)
+    if path is not None:
+        write_json(path, found)
+    for table in tables.tables(found):
+        typer.echo(text(table) + "\n")
+    for sentence in tables.sentences(found):
+        typer.echo(sentence)

@@ -1,0 +1,43 @@
+"""``o2nc reproduce``: the paper's numerical section."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .console import Address, Backend, Directory, Dtype, Engine, Iterations, Jobs, Replications, Seed, command, progress
+
+
+@command("reproduce")
+def reproduce(
+    directory: Directory = Path("results"),
+    seed: Seed = 0,
+    replications: Replications = 128,
+    iterations: Iterations = 3000,
+    jobs: Jobs = None,
+    engine: Engine = "joblib",
+    address: Address = None,
+    backend: Backend = "numpy",
+    dtype: Dtype = "float64",
+    seeds: Annotated[int, typer.Option(help="Further seeds whose agreement is counted.")] = 0,
+) -> None:
+    """Run the paper's numerical section with its controls and compare every published cell.
+
+    Exit code 0 if every cell agrees, 1 if one does not or was not reached, 2 if the run could not be done.
+    """
+    from ..experiments.paper.experiment import Reproduction
+    from ..experiments.paper.findings import verdicts
+    from ..experiments.paper.tables import summary
+    from ..experiments.runner.tables import text
+
+    experiment = Reproduction(seed, replications, iterations, backend, dtype)
+    with progress() as told:
+        options: dict[str, Any] = {"jobs": jobs, "engine": engine, "address": address, "progress": told}
+        found = experiment.run(directory, seeds=seeds, **options)
+    for table in summary(found):
+        typer.echo(text(table) + "\n")
+    for sentence in verdicts(found):
+        typer.echo(sentence)
+    typer.echo(f"Report: {directory / 'report.html'}")
+    if found["summary"]["disagree"] or found["summary"]["not_reached"]:
+        raise typer.Exit(1)

@@ -1,0 +1,184 @@
+"""Any methods on any objectives: the same noise and the same number of samples for all, replications paired."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...conversions import Conversion
+from ...rivals import SGD, Adam, HeavyBall
+from ..objectives import objective, of_kind
+from ..objectives.smooth import Objective
+from ..paper.experiment import Reproduction
+from ..paper.methods import METHODS
+from ..paper.numbers import certify
+from ..runner.cells import check_count
+from ..runner.engine import processes
+from ..runner.experiment import versions
+from ..runner.paired import HORIZON, Method, play
+from ..runner.records import Floats, Record
+from ..runner.statistics import mean, reduction
+from .oracles import spelled
+
+# The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
+FACTORS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)
+RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+
+COLUMNS = ("sgd", "identity", "projector", "hedge", "learned", "blind")  # of every comparison, besides the baselines
+FIXED = ("identity", "projector")  # the experts of which the better one is the best in hindsight
+REFERENCES = ("sgd", "identity")  # what a learner must not be worse than
+LABELS = {"sgd-best": "SGD, best rate", "heavy-ball": "heavy ball, best rate", "adam": "Adam, best rate"}
+
+
+def _scaled(make: Callable[[float], Conversion], factor: float, f: Objective) -> Conversion:
+    return make(factor * f.constants(HORIZON).eta)
+
+
+def _adam(rate: float, f: Objective) -> Conversion:
+    return Adam(rate)
+
+
+def baselines() -> dict[str, dict[float, Method]]:
+    r"""The baselines whose learning rate is chosen afterwards, by name and by entry of their grid.
+
+    SGD and heavy ball have $\eta$ times each of `FACTORS`, Adam each of `RATES`. The choice is made by the mean gap at
+    the last iteration of the very runs that are reported, which favours the baselines.
+
+    Reference: not in the paper; the controls of this library.
+
+    >>> {name: len(grid) for name, grid in baselines().items()}
+    {'sgd-best': 8, 'heavy-ball': 8, 'adam': 9}
+    """
+    made: dict[str, dict[float, Callable[[Objective], Conversion]]] = {
+        "sgd-best": {factor: partial(_scaled, SGD, factor) for factor in FACTORS},
+        "heavy-ball": {factor: partial(_scaled, HeavyBall, factor) for factor in FACTORS},
+        "adam": {rate: partial(_adam, rate) for rate in RATES},
+    }
+    return {
+        name: {entry: Method(f"{name} {entry:g}", LABELS[name], None, baseline=make) for entry, make in grid.items()}
+        for name, grid in made.items()
+    }
+
+
+class Comparison(NamedTuple):
+    """The numbers of a comparison as plain data, and by objective and method the mean gap at every iteration.
+
+    >>> Comparison({}, {}).lines
+    {}
+    """
+
+    found: dict[str, Any]
+    lines: dict[str, dict[str, Floats]]
+
+
+def compare(
+    objectives: Sequence[str] = (),
+    oracles: Sequence[str] = (),
+    settings: Reproduction | None = None,
+    jobs: int | None = 1,
+) -> Comparison:
+    r"""Run all methods on all objectives.
+
+    For each method and objective: the mean gap at the last iteration with its error, its ratio to the better of SGD and
+    the tracker with I, the average squared gradient, and for methods with an oracle the regret against I on the loss
+    that was revealed and the tight certificate. ``hindsight`` names the fixed expert with the smaller gap.
+
+    Args:
+        objectives: "f1" to "f8"; all if none is given.
+        oracles: further oracles, as `spelled` reads them.
+        settings: seed, replications, iterations, backend and dtype.
+        jobs: processes, one objective each at a time.
+
+    Reference: Numerical Experiments, with other objectives and methods.
+
+    >>> found, lines = compare(["f8"], settings=Reproduction(replications=2, iterations=5))
+    >>> bool(found["results"]["f8"]["learned"]["gap"] == lines["f8"]["learned"][-1])
+    True
+    """
+    settings = settings or Reproduction()
+    names, further = list(dict.fromkeys(objectives)) or list(of_kind("smooth")), list(dict.fromkeys(oracles))
+    first, *_ = [objective(name) for name in names]
+    for text in further:
+        spelled(text).conversion(first, np.zeros(1))
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"`jobs` must be at least 1; got {jobs}.")
+    tasks = [(name, further, settings) for name in names]
+    started = processes(_compare_one, tasks, jobs) if jobs != 1 and len(names) > 1 else None
+    runs = dict(zip(names, started or (_compare_one(*task) for task in tasks), strict=True))
+    results = {name: numbers for name, (numbers, _) in runs.items()}
+    found = {
+        "settings": settings.to_dict() | {"horizon": HORIZON},
+        "versions": versions(),
+        "grid": {name: list(grid) for name, grid in baselines().items()},
+        "results": results,
+        "hindsight": {name: min((row[key]["gap"], key) for key in FIXED)[1] for name, row in results.items()},
+    }
+    return Comparison(found, {name: lines for name, (_, lines) in runs.items()})
+
+
+def _compare_one(
+    name: str, oracles: Sequence[str], settings: Reproduction
+) -> tuple[dict[str, dict[str, Any]], dict[str, Floats]]:
+    """One objective: the numbers of each method, and the mean gap at every iteration."""
+    grids = baselines()
+    methods = [METHODS[key] for key in COLUMNS] + [spelled(text) for text in oracles if text not in COLUMNS]
+    candidates = [method for grid in grids.values() for method in grid.values()]
+    how = asdict(settings)
+    records = play(objective(name), [*methods, *candidates], range(how.pop("replications")), **how)
+    chosen: dict[str, Record] = {}
+    rates: dict[str, float] = {}
+    for key, grid in grids.items():
+        rates[key] = min(grid, key=lambda entry, grid=grid: records[grid[entry].name].mean["gap"][-1])  # type: ignore[misc]
+        chosen[key] = records[grid[rates[key]].name]
+    by_name = {method.name: method for method in methods}
+    shown = {"sgd": records["sgd"]} | chosen | {method.name: records[method.name] for method in methods}
+    T = settings.iterations
+    reference = min((records[key].at("gap", T) for key in REFERENCES), key=lambda gaps: float(gaps.mean()))
+    numbers = {}
+    for key, record in shown.items():
+        numbers[key] = _numbers(name, record, reference, T, by_name.get(key))
+        if key in rates:
+            ends = min(grids[key]), max(grids[key])
+            numbers[key] |= {"chosen": rates[key], "at_an_end_of_the_grid": rates[key] in ends}
+    return numbers, {key: record.mean["gap"] for key, record in shown.items()}
+
+
+def _numbers(name: str, record: Record, reference: Floats, T: int, method: Method | None) -> dict[str, Any]:
+    gap, average = mean(record.at("gap", T)), mean(record.at("average", T))
+    less = reduction(record.at("gap", T), reference)
+    numbers: dict[str, Any] = {
+        "gap": gap.value,
+        "gap_stderr": gap.stderr,
+        "ratio": 1 - less.value / 100,
+        "ratio_stderr": less.stderr / 100,
+        "average": average.value,
+        "average_stderr": average.stderr,
+    }
+    if method and method.oracle:
+        regret, (kappa, r) = mean(record.at("regret", T)), (method.kappa, method.r)
+        numbers |= {"regret": regret.value, "regret_stderr": regret.stderr}
+        numbers |= {
+            "kappa": kappa,
+            "r": "uniform" if r is None else r,
+            "certificates": certify(name, record, T, kappa, r),
+        }
+    if "weight" in record.mean:
+        numbers["weight"] = float(record.mean["weight"][-1])
+    return numbers
+
+
+def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any) -> dict[str, Record]:
+    """Run ``method`` and SGD on the objective called ``name`` with the same noise; ``how`` are arguments of `play`.
+
+    Reference: Numerical Experiments, the evaluation protocol.
+
+    >>> from o2nc.experiments.compare.oracles import combination
+    >>> records = run_beside_sgd("f4", combination("ogd"), replications=2, iterations=5)
+    >>> sorted(records)
+    ['ogd', 'sgd']
+    """
+    check_count("replications", replications, 1)
+    methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
+    return play(objective(name), methods, range(replications), **how)

@@ -1,0 +1,1 @@
+"""The paper's numerical section: the published numbers, the methods, and a reproduction that is compared with them."""

@@ -1,0 +1,185 @@
+"""All numbers of a reproduction as plain data: what `tables.json` holds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import certificates
+from ..objectives import objective
+from ..runner.paired import HORIZON
+from ..runner.records import Record, Records
+from ..runner.statistics import mean, paired_interval
+from . import published
+from .agreement import Entry, agreement, constants
+from .methods import METHODS, PRIOR
+
+TIGHT = 1.2  # how many times the measured average the tight certificate may be
+LEARNERS = {"hedge": "", "learned": "_learned"}  # and the ends of the keys under which their tables are
+
+
+def numbers(records: Records, iterations: int, further: Mapping[int, Sequence[Entry]] | None = None) -> dict[str, Any]:
+    r"""The numbers of all tables at iteration 3000, or at the last one of a shorter run.
+
+    Args:
+        records: by objective and method.
+        iterations: the rounds of the run.
+        further: the agreement of further seeds.
+
+    Reference: Numerical Experiments, and the controls that it lacks.
+
+    >>> from o2nc.experiments.runner.paired import play
+    >>> records = {"f4": play(objective("f4"), list(METHODS.values()), range(3), iterations=20)}
+    >>> parts = numbers(records, 20)["decomposition"]["f4"]
+    >>> abs(parts["tracker"] + parts["prior"] + parts["learning"] - parts["total"]) < 1e-15
+    True
+    """
+    t, entries = min(published.ITERATIONS, iterations), agreement(records)
+    estimates = {
+        name: {method: {k: mean(r.at(k, t)) for k in published.METRICS} for method, r in methods.items()}
+        for name, methods in records.items()
+    }
+    found: dict[str, Any] = {"constants": {name: constants(name) for name in published.RESULTS}, "iteration": t}
+    for key, part in (("results", 0), ("errors", 1)):  # of an estimate: its value, its error
+        found[key] = {
+            name: {method: {k: e[part] for k, e in row.items()} for method, row in methods.items()}
+            for name, methods in estimates.items()
+        }
+    found["paired"] = {
+        name: {k: list(paired_interval(m["hedge"].at(k, t), m["sgd"].at(k, t))) for k in published.METRICS}
+        for name, m in records.items()
+    }
+    found |= {"agreement": entries, "summary": summary(entries)}
+    for learner, end in LEARNERS.items():
+        for metric in published.METRICS:
+            key = f"decomposition{end}" + ("" if metric == "gap" else f"_{metric}")
+            found[key] = {name: decomposition(m, metric, t, learner) for name, m in records.items()}
+        found[f"learner{end}"] = {name: learned(m[learner], m["frozen"], t) for name, m in records.items()}
+    every = {
+        name: {method: certify(name, record, iterations, METHODS[method].kappa) for method, record in m.items()}
+        for name, m in records.items()
+    }
+    found["certificates"] = {name: kinds["hedge"] for name, kinds in every.items()}
+    return found | {"certificates_by_method": every, "further_seeds": further_seeds(further or {})}
+
+
+def summary(entries: Sequence[Entry]) -> dict[str, int]:
+    """How many cells agree, disagree, and were not reached.
+
+    >>> summary([{"agrees": True}, {"agrees": None}])
+    {'agree': 1, 'disagree': 0, 'not_reached': 1}
+    """
+    verdicts = [entry["agrees"] for entry in entries]
+    return {"agree": verdicts.count(True), "disagree": verdicts.count(False), "not_reached": verdicts.count(None)}
+
+
+def decomposition(methods: Any, metric: str, t: int, last: str = "hedge") -> dict[str, Any]:
+    r"""The gain over SGD in three steps that add up, each with a paired 95% interval.
+
+    $$\underbrace{SGD-I}_{tracker}+\underbrace{I-(I+P)/2}_{prior}+\underbrace{(I+P)/2-learner}_{learning}=SGD-learner.$$
+
+    The learner is ``last``: the paper's Hedge or "learned". Positive is better. Percentages are of SGD's mean.
+
+    Reference: not in the paper; the controls of this library.
+    """
+    at = {name: record.at(metric, t) for name, record in methods.items()}
+    steps = {
+        "tracker": ("sgd", "identity"),
+        "prior": ("identity", "frozen"),
+        "learning": ("frozen", last),
+        "total": ("sgd", last),
+    }
+    gains = {step: mean(at[before] - at[after]) for step, (before, after) in steps.items()}
+    return {
+        **{step: gain.value for step, gain in gains.items()},
+        "intervals": {step: list(paired_interval(at[a], at[b])) for step, (a, b) in steps.items()},
+        "percent": {step: 100 * gain.value / float(at["sgd"].mean()) for step, gain in gains.items()},
+    }
+
+
+def learned(record: Record, frozen: Record, t: int) -> dict[str, float]:
+    """What a learner did: the weight of P, how far it was from the prior, the regret, and its twin without learning.
+
+    Reference: not in the paper; the controls of this library.
+    """
+    gap, twin = record.at("gap", t), frozen.at("gap", t)
+    return {
+        "weight": float(record.at("weight", t).mean()),
+        "largest_move": float(np.abs(record.values["weight"] - PRIOR).max()),  # at all checkpoints of the run
+        "weight_at_the_end": float(record.mean["weight"][-1]),
+        "regret_at_the_end": float(record.mean["regret"][-1]),
+        "regret": float(record.at("regret", t).mean()),
+        "regret_stderr": mean(record.at("regret", t)).stderr,
+        "gap_relative_to_frozen": float(gap.mean() / twin.mean() - 1),
+    }
+
+
+def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float | None = 0.0) -> dict[str, Any]:
+    r"""The certificates of a method over its ``rounds``; those of Theorem 1 need the whole horizon.
+
+    The recorded regret is that on the revealed loss, which Theorem 1 takes; its printed constants are for
+    $\kappa\le1$. The tight certificate with the regret takes the linear one, which is less by
+    $\frac{\kappa\beta\eta}{2G}(W-N)$. For samples elsewhere than at the start, ``r`` not 0, they are those of the
+    segment. SGD, which has no tracker, has that of the descent lemma.
+
+    Reference: Theorem 1.
+    """
+    f, R = objective(name), record.R
+    c = f.constants(HORIZON)
+    measured = float(record.mean["average"][-1])
+    V_T = float(record.sums["noise"].mean())  # the variance of the noise that was drawn, at most the declared one
+    noise = {"declared": f.sigma**2, "measured": V_T / rounds}
+    decrease = record.at("gap", 1) - record.sums["final_gap"]
+    if "regret" not in record.mean:
+        sgd = certificates.tight_sgd(c, decrease, V_T, rounds=rounds, measured=measured)
+        return {"tight": sgd.to_dict(), "rounds": rounds, "noise_variance": noise}
+    regret, sums, whole = record.at("regret", rounds), record.sums, rounds == HORIZON
+    first = float(record.mean["instant"][0])  # the first iterate is not random
+    expected, squares = float(regret.mean()), (sums["Q"], sums["N"], sums["W"])
+    shared: dict[str, Any] = {"first": first, "V_T": V_T, "rounds": rounds, "measured": measured}
+    details: dict[str, Any] = {"measured": measured, "replications": R}
+    if r != 0:
+        found = {"tight": certificates.tight_segment(c, *squares, r=r, **shared)}
+        if whole:
+            found["theorem1_segment"] = certificates.theorem1_segment(c, expected, r=r, kappa=kappa, **details)
+    else:
+        linear = regret - kappa * c.beta * c.eta / (2 * c.G) * (sums["W"] - sums["N"])
+        found = {
+            "tight": certificates.tight(c, *squares, **shared),
+            "tight_regret": certificates.tight_regret(c, linear, *squares[1:], decrease=decrease, **shared),
+        }
+        if whole and kappa <= 1:
+            found["theorem1"] = certificates.theorem1(c, expected, **details)
+        if whole:
+            found["theorem1_sharp"] = certificates.theorem1_sharp(c, expected, kappa=kappa, **details)
+    return {
+        **{kind: certificate.to_dict() for kind, certificate in found.items()},
+        "rounds": rounds,
+        "noise_variance": noise,
+        "clipped_rounds": float(sums["clipped"].mean()),
+    }
+
+
+def tight_ratios(found: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """By objective and method, the tight certificate over the measured average.
+
+    Reference: Theorem 1, tight.
+    """
+    return {
+        name: {method: kinds["tight"]["bound"] / kinds["tight"]["measured"] for method, kinds in methods.items()}
+        for name, methods in found["certificates_by_method"].items()
+    }
+
+
+def further_seeds(further: Mapping[int, Sequence[Entry]]) -> dict[str, Any]:
+    """In how many further seeds every cell agrees, and which cells did not.
+
+    >>> further_seeds({1: [{"table": "results", "cell": "f1", "agrees": False}]})["agree"]
+    0
+    """
+    every = {
+        str(seed): [f"{e['table']}: {e['cell']}" for e in entries if e["agrees"] is not True]
+        for seed, entries in further.items()
+    }
+    disagreeing = {seed: cells for seed, cells in every.items() if cells}
+    return {"seeds": len(every), "agree": len(every) - len(disagreeing), "disagreeing": disagreeing}

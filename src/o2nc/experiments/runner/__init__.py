@@ -1,0 +1,1 @@
+"""What all experiments share: cells and their records, where they are computed and kept, tables, charts and reports."""

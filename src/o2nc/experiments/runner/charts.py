@@ -1,0 +1,177 @@
+"""Charts as data, drawn twice: as a figure for print and on the page of a report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .records import Floats, Record
+from .statistics import Z
+from .store import replacing
+
+# colours that differ in print and for the colour-blind (Okabe and Ito)
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+AMBER, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
+COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, YELLOW, BLACK)
+DASHES = {"solid": "-", "dash": "--", "dot": ":"}  # as Plotly and as Matplotlib name them
+SIZE = (8.0, 3.1)
+POINTS = 600  # of a line on a page
+
+
+class Line(NamedTuple):
+    """A line of a chart; it may have a band.
+
+    >>> Line(np.ones(2), np.ones(2), "flat", BLUE).dash
+    'solid'
+    """
+
+    x: Floats
+    y: Floats
+    label: str
+    colour: str
+    panel: int = 0
+    dash: str = "solid"
+    width: float = 1.2
+    band: Floats | None = None  # half of its height
+    minor: bool = False  # on the page only
+
+
+class Chart(NamedTuple):
+    """Panels side by side with lines, and one legend.
+
+    >>> Chart(["gap"], []).words
+    'iteration t'
+    """
+
+    titles: Sequence[str]  # one a panel
+    lines: Sequence[Line]
+    words: str = "iteration t"  # of the horizontal axes
+    log: Sequence[str] = ()  # which axes of each panel are logarithmic: "", "x", "y" or "xy"
+    rules: Sequence[tuple[int, float]] = ()  # horizontal lines: panel and height
+    rows: Sequence[str] = ()  # names of the heights 0, 1, ... from above
+
+
+def mean_line(
+    record: Record, metric: str, label: str, colour: str, base: float = 0.0, scale: float = 1.0, **style: Any
+) -> Line:
+    """The mean of a metric over the replications, less ``base`` and times ``scale``, with a 95% band if wanted."""
+    mean = record.mean[metric]
+    x = np.arange(1, len(mean) + 1) if len(mean) != len(record.checkpoints) else record.checkpoints
+    band = scale * Z / np.sqrt(record.R) * record.std(metric) if style.pop("band", False) else None
+    return Line(x, scale * (mean - base), label, colour, band=band, **style)
+
+
+def canvas(titles: Sequence[str] = ("", ""), left: float = 0.095, words: str = "iteration t") -> Any:
+    """A figure and empty panels with these titles side by side; below them is room for a legend.
+
+    Reference: Numerical Experiments, the four figures.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
+    margins = {"left": left, "right": 0.975, "bottom": 0.26, "top": 0.91, "wspace": 0.28}
+    panels = figure.subplots(1, len(titles), squeeze=False, gridspec_kw=margins)[0]
+    for panel, title in zip(panels, titles, strict=True):
+        panel.set_title(title, fontsize=10)
+        panel.set_xlabel(words, fontsize=9)
+        panel.tick_params(which="both", labelsize=8)
+        panel.grid(alpha=0.25, linewidth=0.5)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.margins(x=0.01)
+    return figure, panels
+
+
+def figure(chart: Chart) -> Any:
+    """The chart for print, by Matplotlib.
+
+    Reference: Numerical Experiments, the four figures.
+    """
+    drawn, panels = canvas(chart.titles, left=0.32 if chart.rows else 0.095, words=chart.words)
+    for line in chart.lines:
+        if not line.minor:
+            style = {"color": line.colour, "linewidth": line.width, "linestyle": DASHES[line.dash]}
+            panels[line.panel].plot(
+                line.x, line.y, label=line.label, marker="o" if len(line.x) < 20 else "", markersize=3, **style
+            )
+        if line.band is not None:
+            ends = line.y - line.band, line.y + line.band
+            panels[line.panel].fill_between(line.x, *ends, color=line.colour, alpha=0.15, linewidth=0)
+    for panel, axes in zip(panels, chart.log, strict=False):
+        panel.set(**{f"{axis}scale": "log" for axis in axes})
+    for k, height in chart.rules:
+        panels[k].axhline(height, color="black", linewidth=0.5)
+    if chart.rows:
+        panels[0].set_yticks(range(len(chart.rows)), chart.rows, fontsize=8)
+        panels[0].invert_yaxis()
+    handles, labels = panels[0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=7.5)
+    return drawn
+
+
+def write_figure(folder: Path, name: str, chart: Chart) -> None:
+    """Write ``name``.pdf and ``name``.png, without a date, so that equal runs have equal files.
+
+    Reference: Numerical Experiments, the four figures.
+    """
+    drawn = figure(chart)
+    for end, options in (("pdf", {"metadata": {"CreationDate": None}}), ("png", {"dpi": 160})):
+        with replacing(folder / f"{name}.{end}") as part:
+            drawn.savefig(part, format=end, **options)
+
+
+def plotly(chart: Chart) -> dict[str, Any]:
+    """The chart for a page, as Plotly takes it; logarithmic heights end below what is drawn in print too."""
+    n = len(chart.titles)
+    layout: dict[str, Any] = {
+        "margin": {"t": 40, "r": 10, "l": 250 if chart.rows else 60, "b": 80},
+        "legend": {"orientation": "h", "y": -0.2},
+        "annotations": [],
+    }
+    for k, title in enumerate(chart.titles):
+        start, end, axis = 1.12 * k / n, (1.12 * k + 0.92) / n if n > 1 else 1.0, f"axis{k + 1}"
+        layout["annotations"].append(
+            {
+                "text": title,
+                "x": start,
+                "y": 1.1,
+                "xref": "paper",
+                "yref": "paper",
+                "showarrow": False,
+                "xanchor": "left",
+            }
+        )
+        logs = chart.log[k] if chart.log else ""
+        types = {name: {"type": "log"} if name in logs else {} for name in "xy"}
+        layout[f"x{axis}"] = types["x"] | {
+            "domain": [start, min(end, 1)],
+            "title": {"text": chart.words},
+            "anchor": f"y{k + 1}",
+        }
+        layout[f"y{axis}"] = types["y"] | {"anchor": f"x{k + 1}"}
+        if "y" in logs:
+            low = min(float(line.y.min()) for line in chart.lines if line.panel == k and not line.minor)
+            top = max(float(line.y.max()) for line in chart.lines if line.panel == k)
+            layout[f"y{axis}"] |= {
+                "dtick": 1,
+                "exponentformat": "power",
+                "range": [np.log10(low / 5), np.log10(2 * top)],
+            }
+    if chart.rows:
+        layout["yaxis1"] |= {
+            "tickvals": list(range(len(chart.rows))),
+            "ticktext": list(chart.rows),
+            "autorange": "reversed",
+        }
+    return {"data": [_trace(line) for line in chart.lines], "layout": layout}
+
+
+def _trace(line: Line) -> dict[str, Any]:
+    """At most about POINTS points of a line: the first fifty, then evenly."""
+    n, k = len(line.y), line.panel + 1
+    t = np.unique(np.concatenate([np.arange(min(50, n)), np.linspace(0, n - 1, POINTS).astype(int)]))
+    return {
+        "x": [float(x) for x in line.x[t]], "y": [float(f"{y:.5g}") for y in line.y[t]], "name": line.label,
+        "legendgroup": line.label, "showlegend": not line.panel, "mode": "lines", "xaxis": f"x{k}", "yaxis": f"y{k}",
+        "line": {"color": line.colour, "dash": line.dash, "width": 1.6},
+    }  # fmt: skip

@@ -1,0 +1,225 @@
+"""The directory of a run: finished cells, each written in one piece, under the settings that made them."""
+
+import contextlib
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import __version__
+from .cells import Cell
+from .records import Record, Runs, merge
+
+if TYPE_CHECKING:
+    from .experiment import Experiment
+
+FORMAT = "o2nc experiments 1"
+OUTPUTS = {"settings.json", "cells", "results.nc", "tables.json", "tables.md", "tables.tex", "figures", "report.html"}
+PART = ".part"  # the end of the name of a file that is being written
+
+
+class StoreError(Exception):
+    """The directory cannot be used as it is; the message is a sentence for the user."""
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside ``path`` that becomes ``path`` in one step if the block ends well.
+
+    Whoever looks at ``path`` sees the old file or the new one, whole. A failure of the disk is a `StoreError`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as part:
+    ...         _ = part.write_text("whole")
+    ...     (Path(folder) / "a.txt").read_text()
+    'whole'
+    """
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PART}")
+    try:
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise StoreError(f"Cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """What the block does with the directory ``path`` is a `StoreError` if it fails."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"Cannot use {path} as a directory: {error.strerror}.") from error
+
+
+def as_json(found: dict[str, Any]) -> str:
+    """Plain data as JSON."""
+    return json.dumps(found, indent=1, allow_nan=False) + "\n"
+
+
+def write_json(path: Path, found: dict[str, Any]) -> None:
+    """Write plain data as JSON, in one piece."""
+    with replacing(path) as part:
+        part.write_text(as_json(found), encoding="utf-8")
+
+
+class Store:
+    r"""The cells of a run in a directory.
+
+    Args:
+        directory: an empty or new directory, or that of an earlier run with the same settings.
+        experiment: what is run.
+
+    >>> import tempfile
+    >>> from o2nc.experiments.paper.experiment import Reproduction
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder), Reproduction(replications=2, iterations=1))
+    ...     store.open()
+    ...     [cell.objective for cell in store.missing(store.experiment.cells())]
+    ['f1', 'f2', 'f3', 'f4']
+    """
+
+    def __init__(self, directory: Path, experiment: "Experiment") -> None:
+        self.directory, self.experiment = Path(directory), experiment
+        self.cells = self.directory / "cells"
+        self.command = f"`o2nc {experiment.command}`"
+
+    def open(self) -> None:
+        """Make the directory, or check that it is one of ours with the same settings and holds nothing else."""
+        header = self.directory / "settings.json"
+        with usable(self.directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            names = {p.name for p in self.directory.iterdir() if not p.name.startswith(".")}
+        ours = header.name in names
+        if not ours and names - {"cells"}:
+            raise StoreError(
+                f"{self.directory} is not empty and not a directory of {self.command} (it holds {_some(names)}); "
+                "choose another --out."
+            )
+        if ours:
+            self._compare(header)
+            if foreign := names - OUTPUTS:
+                raise StoreError(
+                    f"{self.directory} holds what {self.command} did not write: {_some(foreign)}; move it away."
+                )
+        with usable(self.cells):
+            self.cells.mkdir(exist_ok=True)
+            found = sorted(p.name for p in self.cells.iterdir() if not p.name.endswith(PART))
+        if not ours and found:
+            raise StoreError(f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out.")
+        if not ours:
+            write_json(header, {"format": FORMAT, **self.experiment.to_dict()})
+
+    def _compare(self, header: Path) -> None:
+        try:
+            found = json.loads(header.read_text())
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{header} cannot be read; it was not written by {self.command}.") from error
+        if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
+            raise StoreError(f"{header} was not written by this version of {self.command}; choose another --out.")
+        wanted = self.experiment.to_dict()
+        different = [f"{k} {found.get(k)!r} (now {wanted[k]!r})" for k in wanted if found.get(k) != wanted[k]]
+        if different:
+            raise StoreError(
+                f"{self.directory} holds a run with other settings: {', '.join(different)}; choose another --out."
+            )
+
+    def check_foreign(self, cells: Sequence[Cell]) -> None:
+        """Raise if the directory of cells holds files that are no cells of these settings."""
+        known = {self.path(cell).name for cell in cells}
+        for path in sorted(self.cells.iterdir()):
+            if path.name not in known and not path.name.endswith(PART) and not self._is_further(path):
+                raise StoreError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
+
+    def _is_further(self, path: Path) -> bool:
+        """Whether ``path`` is a cell of a further seed of these settings, from an earlier call with more seeds."""
+        seed = path.name.removeprefix("seed").split("-")[0]
+        further = self.experiment.further_cells(int(seed) - self.experiment.seed) if seed.isdigit() else []
+        return path.name in {self.path(cell).name for cell in further}
+
+    def missing(self, cells: Sequence[Cell]) -> list[Cell]:
+        """The cells that are not there yet; those that are there are read and must be whole."""
+        missing = []
+        for cell in cells:
+            if self.path(cell).exists():
+                self.read(cell)
+            else:
+                missing.append(cell)
+        return missing
+
+    def path(self, cell: Cell) -> Path:
+        """Where the cell is written."""
+        return self.cells / f"{cell.name}.npz"
+
+    def write(self, cell: Cell, records: dict[str, Record]) -> None:
+        """Write a finished cell in one piece."""
+        arrays: dict[str, Any] = {"header": np.asarray(_header(cell))}
+        for name, record in records.items():
+            for group in ("mean", "M2", "values", "sums"):
+                arrays |= {f"{name}/{group}/{key}": array for key, array in getattr(record, group).items()}
+            arrays |= {f"{name}/replications": record.replications, f"{name}/checkpoints": record.checkpoints}
+        with replacing(self.path(cell)) as part, part.open("wb") as file:
+            np.savez(file, **arrays)
+
+    def read(self, cell: Cell) -> dict[str, Record]:
+        """The records of a finished cell by method; a file that is damaged or of other settings is a `StoreError`."""
+        path = self.path(cell)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = {key: archive[key] for key in archive.files}
+            header = str(arrays.pop("header"))
+            records = {name: _record(name, arrays) for name in cell.methods}
+        except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+            raise StoreError(
+                f"{path} is damaged or was not written by {self.command}; delete it to compute it again."
+            ) from error
+        if header != _header(cell):
+            raise StoreError(f"{path} was made with other settings; delete it to compute it again.")
+        return records
+
+    def collect(self, cells: Sequence[Cell]) -> Runs:
+        """The records of finished cells, merged over replications, by group, objective and method."""
+        parts: dict[Hashable, dict[str, dict[str, list[Record]]]] = {}
+        for cell in cells:
+            own = parts.setdefault(cell.group, {}).setdefault(cell.objective, {})
+            for method, record in self.read(cell).items():
+                own.setdefault(method, []).append(record)
+        return {
+            group: {name: {method: merge(found) for method, found in own.items()} for name, own in names.items()}
+            for group, names in parts.items()
+        }
+
+    def clean(self) -> None:
+        """Remove what interrupted writers left behind."""
+        for folder in (self.directory, self.cells):
+            for part in folder.glob(f".*{PART}"):
+                part.unlink(missing_ok=True)
+
+
+def _header(cell: Cell) -> str:
+    return json.dumps({"format": FORMAT, "version": __version__, **asdict(cell)})
+
+
+def _record(name: str, arrays: dict[str, Any]) -> Record:
+    def group(kind: str) -> dict[str, Any]:
+        start = f"{name}/{kind}/"
+        return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+
+    replications, checkpoints = arrays[f"{name}/replications"], arrays[f"{name}/checkpoints"]
+    return Record(replications, group("mean"), group("M2"), checkpoints, group("values"), group("sums"))
+
+
+def _some(names: Any) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")

@@ -1,0 +1,177 @@
+"""Tables of text: how numbers are printed, and the table in plain text, Markdown, LaTeX and HTML."""
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+LONG = 40  # rows from which a LaTeX table is split over pages
+
+
+class Table(NamedTuple):
+    """A table of text.
+
+    >>> Table("a", "Title", "What it says.", ["x"], [["1"]]).rows
+    [['1']]
+    """
+
+    name: str
+    title: str
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number as the tables print it.
+
+    >>> number(1.663e-4), number(0.102682, 6), number(None)
+    ('1.6630e-4', '0.102682', '')
+    """
+    if value is None:
+        return ""
+    if value == 0 or 0.1 <= abs(value) < 1e5:
+        return f"{value:.{digits}f}".rstrip("0").rstrip(".") if value else "0"
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def interval(ends: Sequence[float] | None, digits: int = 4) -> str:
+    """An interval as the tables print it.
+
+    >>> interval([0.25, 1.0])
+    '[0.25, 1]'
+    """
+    return "" if ends is None else f"[{', '.join(number(end, digits) for end in ends)}]"
+
+
+def span(values: Sequence[float], form: str = ".3g") -> str:
+    """The smallest and the largest of some numbers.
+
+    >>> span([3.0, 1.0, 2.0])
+    '1 to 3'
+    """
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"
+
+
+def holds(certificate: dict[str, Any]) -> str:
+    """Whether the bound holds: it is between expectations, so an estimate of it may miss by its own error.
+
+    >>> holds({"measured": 1.0, "bound": 0.9, "interval": [0.7, 1.1], "holds": False})
+    'within its interval'
+    """
+    ends = certificate["interval"]
+    within = "within its interval" if ends is not None and certificate["measured"] <= ends[1] else "NO"
+    return "yes" if certificate["holds"] else within
+
+
+def terms(certificate: dict[str, Any]) -> str:
+    """What a bound is made of.
+
+    >>> terms({"terms": {"noise": 0.5, "drift": 2.0}})
+    'noise 0.5, drift 2'
+    """
+    return ", ".join(f"{term} {number(value, 3)}" for term, value in certificate["terms"].items())
+
+
+def text(table: Table) -> str:
+    """A table for a terminal: the first column to the left, the others to the right.
+
+    >>> print(text(Table("a", "", "", ["t", "gap"], [["1", "0.5"], ["100", "1e-3"]])))
+    t     gap
+    1     0.5
+    100  1e-3
+    """
+    rows = [table.header, *table.rows]
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return "\n".join("  ".join([row[0].ljust(first), *map(str.rjust, row[1:], others)]).rstrip() for row in rows)
+
+
+def markdown(tables: Sequence[Table], title: str) -> str:
+    """All tables as one Markdown page.
+
+    >>> print(markdown([Table("a", "Title", "What it says.", ["x", "y"], [["1", "a|b"]])], "Page"))
+    # Page
+    <BLANKLINE>
+    ## Title
+    <BLANKLINE>
+    What it says.
+    <BLANKLINE>
+    | x | y |
+    |---|---|
+    | 1 | a\\|b |
+    <BLANKLINE>
+    """
+    parts = [f"# {title}", ""]
+    for table in tables:
+        parts += [f"## {table.title}", "", table.caption, ""]
+        for row in (table.header, ["---"] * len(table.header), *table.rows):
+            cells = [cell.replace("|", "\\|") for cell in row]
+            parts.append("|" + "|".join(cells) + "|" if row[0] == "---" else "| " + " | ".join(cells) + " |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def latex(tables: Sequence[Table], title: str) -> str:
+    r"""All tables as a LaTeX document that needs longtable and geometry only.
+
+    >>> r"$1.5\times10^{-4}$" in latex([Table("a", "T", "C.", ["x"], [["1.5e-4"]])], "Page")
+    True
+    """
+    parts = [
+        r"\documentclass[a4paper]{article}",
+        r"\usepackage[margin=15mm,landscape]{geometry}",
+        r"\usepackage{longtable}",
+        r"\setlength{\tabcolsep}{4pt}",
+        r"\begin{document}",
+        rf"\section*{{{_tex(title)}}}",
+    ]
+    for table in tables:
+        columns = "".join(_column(table, i) for i in range(len(table.header)))
+        lines = [" & ".join(map(_tex, row)) + r" \\" for row in (table.header, *table.rows)]
+        body = [lines[0], r"\hline", *lines[1:], r"\hline"]
+        caption = rf"\caption{{{_tex(table.caption)}}}"
+        if len(table.rows) >= LONG:
+            parts += [r"\clearpage{\scriptsize", rf"\begin{{longtable}}{{{columns}}}", caption + r"\\", r"\hline"]
+            parts += [lines[0], r"\hline\endhead", *body[2:], r"\end{longtable}}"]
+        else:
+            parts += [r"\begin{table}[htbp]\centering\scriptsize", rf"\begin{{tabular}}{{{columns}}}", r"\hline", *body]
+            parts += [r"\end{tabular}", caption, rf"\label{{tab:{table.name}}}", r"\end{table}"]
+    return "\n".join([*parts, r"\end{document}", ""])
+
+
+def _column(table: Table, i: int) -> str:
+    widest = max((len(row[i]) for row in table.rows), default=0)
+    return "p{8cm}" if widest > 60 else "l"
+
+
+def _tex(text: str) -> str:
+    escaped = re.sub(r"([#$%&_{}])", r"\\\1", text.replace("\\", ""))
+    escaped = escaped.replace("^", r"\textasciicircum{}").replace("~", r"\textasciitilde{}")
+    escaped = escaped.replace("|grad|\\textasciicircum{}2", r"$\|\nabla f\|^2$").replace("<", "$<$").replace(">", "$>$")
+    escaped = escaped.replace("|", r"$|$") if "$" not in escaped else escaped
+    return re.sub(r"(-?\d+(?:\.\d+)?)e([+-]?\d+)\b", _power, escaped)
+
+
+def _power(match: re.Match[str]) -> str:
+    return rf"${match[1]}\times10^{{{int(match[2])}}}$"
+
+
+def html_table(table: Table) -> str:
+    """One table as HTML, with a heading.
+
+    >>> html_table(Table("a", "T", "C.", ["x"], [["<1"]]))[-52:]
+    '<tbody><tr><td>&lt;1</td></tr></tbody></table></div>'
+    """
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
+    rows = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in table.rows)
+    return (
+        f'<h2 id="{table.name}">{html.escape(table.title)}</h2><p>{html.escape(table.caption)}</p>'
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _cell(text: str) -> str:
+    kind = {"yes": ' class="yes"', "NO": ' class="no"'}.get(text, "")
+    return f"<td{kind}>{html.escape(text)}</td>"
