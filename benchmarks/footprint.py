@@ -2,7 +2,8 @@
 
 Run: python benchmarks/footprint.py [--docs DIR]
 
-It prints two tables in Markdown. tests/benchmarks/test_footprint.py compares the formulas with what an optimizer keeps and sends.
+It prints two tables in Markdown. tests/benchmarks/test_footprint.py compares the formulas with what an optimizer keeps
+and sends.
 """
 
 import argparse

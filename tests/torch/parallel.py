@@ -9,6 +9,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.nn.parallel import DistributedDataParallel
+from training import CASES, CONVERSIONS, build, draws, parameters
 
 from o2nc import Blocks
 from o2nc.directions import Adam, Mask, Momentum, Polar, Shampoo
@@ -16,7 +17,6 @@ from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
 from o2nc.torch import Converted, Hedged, groups
-from training import CASES, CONVERSIONS, build, draws, parameters
 
 MESHES = {"fsdp": (2,), "replicas": (2, 1), "hybrid": (1, 2)}  # how two processes are laid out
 

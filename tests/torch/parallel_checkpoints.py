@@ -6,9 +6,8 @@ import signal
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint
-from torch.distributed.checkpoint import state_dict as distributed
-
 from parallel import Net, built, fit, found, hedged, is_parallel, net, share, wrapped
+from torch.distributed.checkpoint import state_dict as distributed
 
 
 def parts(model, opt):

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
-
 from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, snapshot
 

@@ -5,17 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-
-import o2nc
-from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion
-from o2nc.certificates import theorem1, theorem1_segment, theorem2
-from o2nc.operators import Diagonal, Identity
-from o2nc.oracles import Constant, Hedge, ShortMemoryHedge
-from o2nc.rivals import SGD, HeavyBall, OnlineScaled
-from o2nc.states import ByBlock, leaves
-from o2nc.torch import Converted
-from o2nc.torch.checkpoint import coin
-from sentences import check
 from training import (
     CASES,
     NONSMOOTH,
@@ -28,6 +17,17 @@ from training import (
     tensors,
     train,
 )
+
+import o2nc
+from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion
+from o2nc.certificates import theorem1, theorem1_segment, theorem2
+from o2nc.operators import Diagonal, Identity
+from o2nc.oracles import Constant, Hedge, ShortMemoryHedge
+from o2nc.rivals import SGD, HeavyBall, OnlineScaled
+from o2nc.states import ByBlock, leaves
+from o2nc.torch import Converted
+from o2nc.torch.checkpoint import coin
+from sentences import check
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)

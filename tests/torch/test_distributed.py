@@ -1,9 +1,8 @@
 """`Hedged` on two processes: the run of one process on the whole batch, whatever is cut and wherever gradients are."""
 
+import parallel
 import pytest
 import torch
-
-import parallel
 
 pytestmark = pytest.mark.slow
 

@@ -1,10 +1,9 @@
 """Checkpoints of `Hedged` between one process and two, and what happens when something goes wrong on one of them."""
 
-import pytest
-import torch
-
 import parallel
 import parallel_checkpoints
+import pytest
+import torch
 from ranks import Ranks
 from test_distributed import assert_agree
 

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 import torch
+from training import EVERY, NAMED, half, halved, tensors
 
 from o2nc import Blocks
 from o2nc.conversions import PracticalConversion
@@ -14,7 +15,6 @@ from o2nc.learners import ShortMemoryHedge
 from o2nc.torch import Hedged
 from o2nc.torch.kernels import View, kernel_of
 from o2nc.vectors import apply
-from training import EVERY, NAMED, half, halved, tensors
 
 
 class Both(NamedTuple):

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.nn import functional
 from torch.utils.data import DataLoader, DistributedSampler
-
-from o2nc.torch import Converted
 from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, build, snapshot
+
+from o2nc.torch import Converted
 
 lightning = pytest.importorskip("lightning")
 digits = importlib.import_module("lightning_digits")

@@ -5,11 +5,11 @@ import importlib
 import pytest
 import torch
 from torch.nn import functional
+from trainers import OPTIMIZERS, assert_same_runs
+from training import assert_same, build, snapshot
 
 from o2nc.torch import Converted
 from sentences import check
-from trainers import OPTIMIZERS, assert_same_runs
-from training import assert_same, build, snapshot
 
 transformers = pytest.importorskip("transformers")
 tiny = importlib.import_module("transformers_tiny")
