@@ -18,11 +18,11 @@ import tracemalloc
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import numpy as np
+from o2nc.experiments.methods import METHODS, hedge_rate
+from o2nc.experiments.protocol import Cell, run
 
 from o2nc.experiments import backends
-from o2nc.experiments.methods import METHODS, hedge_rate
 from o2nc.experiments.objectives import OBJECTIVES, double_well
-from o2nc.experiments.protocol import Cell, run
 
 R, T = 128, 3000
 QUICK = "--quick" in sys.argv

@@ -13,16 +13,16 @@ from functools import partial
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import numpy as np
+from o2nc.experiments.methods import METHODS, Method
+from o2nc.experiments.objectives.draw import noise_of
+from o2nc.experiments.protocol import Cell, play
+from o2nc.experiments.statistics import reduction
 
 from o2nc import Smooth, SmoothConversion, probe
 from o2nc.certificates import theorem1_doubling, theorem1_sharp
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
-from o2nc.experiments.methods import METHODS, Method
 from o2nc.experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
-from o2nc.experiments.objectives.draw import noise_of
 from o2nc.experiments.paper import T_RUN
-from o2nc.experiments.protocol import Cell, play
-from o2nc.experiments.statistics import reduction
 from o2nc.oracles import Constant
 
 LIKE = np.zeros(1)
