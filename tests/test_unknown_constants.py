@@ -12,7 +12,6 @@ import o2nc
 from conftest import numpy_of
 from o2nc import Blocks, Probes, SegmentConversion, Smooth, SmoothConversion, certificates
 from o2nc.experiments.objectives import objective
-from o2nc.experiments.objectives.draw import noise_of
 from o2nc.oracles import Constant
 from sentences import check
 
@@ -60,7 +59,7 @@ def test_the_objectives_of_the_paper(name):
     f = objective(name)
 
     def gradient(x, rng):
-        return f.gradient(x) + noise_of(f, rng.choice([-1.0, 1.0], size=(1, 1, f.d)), 0)[0, 0]
+        return f.gradient(x) + f.noise_of(rng.choice([-1.0, 1.0], size=(1, 1, f.d)), 0)[0, 0]
 
     c = Smooth.estimate(o2nc.probe(gradient, f.start(np.zeros(1)), value=lambda x, rng: f.gap(x)), T=20000)
     assert 0.95 * f.beta < c.beta <= 1.001 * f.beta

@@ -8,7 +8,7 @@ from conftest import numpy_of
 from o2nc import Nonsmooth, NonsmoothConversion
 from o2nc.certificates import output_weight
 from o2nc.experiments.nonsmooth.theory import sandwich
-from o2nc.experiments.objectives.nonsmooth import nonsmooth_objective
+from o2nc.experiments.objectives import objective
 from o2nc.oracles import Constant
 from o2nc.stationarity import Witness, best_mixture, lower_bound, measure, mix, point
 
@@ -125,7 +125,7 @@ def test_too_few_atoms_leave_no_choice():
     np.testing.assert_allclose(best_mixture(found, y, 1.0, weights).weights, weights, atol=1e-9)
 
 
-BOWL = nonsmooth_objective("bowl")
+BOWL = objective("bowl", "nonsmooth")
 
 
 def test_the_enclosure_of_the_bowl_encloses():

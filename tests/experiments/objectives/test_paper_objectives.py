@@ -342,4 +342,3 @@ def test_root_wants_a_change_of_sign():
     assert root(lambda x: 1 - x, 0.0, 3.0) == pytest.approx(1.0)
     with pytest.raises(ValueError, match=r"change its sign between `low` and `high`; got 1\.0 and 2\.0\."):
         root(lambda x: x, 1.0, 2.0)
-

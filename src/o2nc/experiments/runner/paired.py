@@ -68,8 +68,8 @@ class Method:
     def around(self, oracle: Oracle, constants: Smooth) -> Conversion:
         """Algorithm 1 with ``oracle``, and with the loss and the place of the sample of this method."""
         if self.r == 0:
-            return SmoothConversion(oracle, constants, self.kappa)
-        return SegmentConversion(oracle, constants, self.r, self.kappa)
+            return SmoothConversion(oracle, constants, kappa=self.kappa)
+        return SegmentConversion(oracle, constants, r=self.r, kappa=self.kappa)
 
 
 @dataclass(frozen=True, eq=False)
