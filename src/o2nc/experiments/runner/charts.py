@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .records import Floats, Record
 from .statistics import Z
@@ -26,8 +27,8 @@ class Line(NamedTuple):
     'solid'
     """
 
-    x: Floats
-    y: Floats
+    x: NDArray[Any]
+    y: NDArray[Any]
     label: str
     colour: str
     panel: int = 0
