@@ -3,13 +3,27 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: run test lint docs bench clean
+.PHONY: run test test-all wheel lint docs bench clean
 
 run: .venv/run
 	$(BIN)/o2nc reproduce --out results
 
-test: lint .venv/dev
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --doctest-modules
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+test: lint wheel .venv/dev
+	$(PYTEST) --doctest-modules -m "not slow"
+
+# what is slow besides: several processes, trainers, examples, benchmarks, long runs
+test-all: .venv/dev
+	$(PYTEST) -m slow
+
+# the built wheel, without extras, in an empty environment
+wheel: .venv/dev
+	rm -rf build/wheel build/empty
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
+	build/empty/bin/python -W error tests/imports_without_extras.py
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -10,9 +10,8 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from pages import replace, table
-
 from o2nc.torch.whole import cost, shared_out
+from pages import replace, table
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes of a float64

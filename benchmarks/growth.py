@@ -19,8 +19,8 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 from o2nc import Blocks, Smooth, SmoothConversion, oracles, sets
-from o2nc.directions import RMS, Momentum, Sign
 from o2nc.operators import Diagonal, Identity
+from o2nc.oracles.base import example
 from o2nc.states import leaves
 from o2nc.vectors import apply
 
@@ -37,78 +37,50 @@ class Size(NamedTuple):
     blocks: tuple[int, int] | None = None
 
 
-def hull(x, K):
+def experts(x, K):
     half = apply(lambda a: np.full(a.shape if isinstance(x, Blocks) else a.shape[-1:], 0.5), x)
-    return sets.Hull((Identity(), *(Diagonal(half) for _ in range(K - 1))))
+    return (Identity(), *(Diagonal(half) for _ in range(K - 1)))
 
 
-def varying(x, K):
-    fixed = hull(x, K)
-    return sets.Varying(lambda t: fixed, holds_identity=True)
-
-
-def quarters(x):
-    """The shapes that cut an array into four equal blocks; `Blocks` need none."""
-    return None if isinstance(x, Blocks) else ((x.shape[-1] // 4,),) * 4
-
-
-def square(x):
-    """The shape of x as a square matrix."""
-    return (math.isqrt(x.shape[-1]),) * 2
-
-
-def product(S, x):
-    oracle = oracles.OGD(S)
-    return oracles.Product([oracle] * (len(x.arrays) if isinstance(x, Blocks) else 4), quarters(x))
-
-
-# a set from a vector and K
-SETS = {
-    "Hull": hull,
-    "Varying": varying,
-    "Box": lambda x, K: sets.Box(),
-    "BlockBox": lambda x, K: sets.BlockBox(shapes=quarters(x)),
-    "PositiveContractions": lambda x, K: sets.PositiveContractions(),
-    "SpectralBall": lambda x, K: sets.SpectralBall(),
-    "Fantope": lambda x, K: sets.Fantope(2),
-    "LeftFactors": lambda x, K: sets.LeftFactors(square(x)),
-    "RightFactors": lambda x, K: sets.RightFactors(square(x)),
-    "TwoSided": lambda x, K: sets.TwoSided(square(x)),
-}
-EXPERTS = ("Hull", "Varying")
-MATRICES = ("PositiveContractions", "SpectralBall", "Fantope")
-FACTORS = ("LeftFactors", "RightFactors", "TwoSided")
-VECTORS = ("Hull", "Box")
-BASIC = (*VECTORS, "PositiveContractions")
-NONE = ("none",)
+SETS = {type(entry.make((Identity(),), np.zeros(4))).__name__: entry for entry in sets.registry.values()}
+EXPERTS = tuple(name for name, entry in SETS.items() if entry.facts["over"] == "weights")
+MATRICES = tuple(name for name, entry in SETS.items() if entry.facts["over"] == "matrix")
+FACTORS = tuple(name for name, entry in SETS.items() if entry.facts["over"] == "factors")
+BASIC = ("Hull", "Box", "PositiveContractions")
+MORE = {"ogd": tuple(SETS), "hedge-self-tuned": EXPERTS, "over-oracles": ("Box", "Fantope")}
 AXES = ("K", "replications", "block size", "blocks")
 HEADER = ("oracle", "set", "d: fit, last", "time at the largest d", "state", "peak", *AXES)
-# an oracle from a set and a vector, and the sets that it is measured on
-ORACLES = {
-    "Constant": (lambda S, x: oracles.Constant(), NONE),
-    "Hedge": (lambda S, x: oracles.Hedge(S), EXPERTS),
-    "AdaHedge": (lambda S, x: oracles.AdaHedge(S), ("Hull",)),
-    "Squint": (lambda S, x: oracles.Squint(S, scale=2.0), ("Hull",)),
-    "OptimisticHedge": (lambda S, x: oracles.OptimisticHedge(S), ("Hull",)),
-    "FixedShare": (lambda S, x: oracles.FixedShare(S), ("Hull",)),
-    "DiscountedHedge": (lambda S, x: oracles.DiscountedHedge(S), ("Hull",)),
-    "ShortMemoryHedge": (lambda S, x: oracles.ShortMemoryHedge(S), ("Hull",)),
-    "Adaptive": (lambda S, x: oracles.Adaptive([Momentum(), RMS(), Sign()]), NONE),
-    "OGD": (lambda S, x: oracles.OGD(S), SETS),
-    "OMD": (lambda S, x: oracles.OMD(S, eta=0.1), BASIC),
-    "OMD, `Entropic`": (lambda S, x: oracles.OMD(S, eta=0.1, mirror=oracles.Entropic()), VECTORS),
-    "OMD, `BinaryEntropic`": (lambda S, x: oracles.OMD(S, 0.1, oracles.BinaryEntropic()), BASIC[1:]),
-    "FTRL": (lambda S, x: oracles.FTRL(S, eta=0.1), BASIC),
-    "SoloFTRL": (lambda S, x: oracles.SoloFTRL(S), BASIC),
-    "OptimisticOMD": (lambda S, x: oracles.OptimisticOMD(S, eta=0.1), BASIC),
-    "CoinBetting": (lambda S, x: oracles.CoinBetting(S), BASIC),
-    "FrankWolfe": (lambda S, x: oracles.FrankWolfe(S, eta=0.1), BASIC),
-    "AdaGrad": (lambda S, x: oracles.AdaGrad(S), VECTORS),
-    "FullAdaGrad": (lambda S, x: oracles.FullAdaGrad(S), BASIC),
-    "Product": (product, ("Box",)),
-    "OverOracles": (lambda S, x: oracles.OverOracles([oracles.Constant(), oracles.OGD(S)]), ("Box", "Fantope")),
-    "Compared": (lambda S, x: oracles.Compared(oracles.OGD(S), [Identity()]), ("Box",)),
-}
+
+
+def label(oracle):
+    """As users call it, with its mirror map if it has one that is not the default."""
+    name = oracle.name if isinstance(oracle, oracles.OverExperts) else type(oracle).__name__
+    mirror = type(getattr(oracle, "mirror", oracles.Euclidean())).__name__
+    return name if mirror == "Euclidean" else f"{name}, `{mirror}`"
+
+
+def taken(name, kind):
+    """The oracle over such a set, or None if it does not take it; "none" is for oracles that take no set."""
+    x = np.zeros(4)
+    try:
+        oracle = example(name, SETS[kind].make(experts(x, 3), x) if kind in SETS else None, x)
+        oracle.init(x)
+    except TypeError:
+        return None
+    return oracle
+
+
+def rows():
+    """For every oracle of the registry its label, with its name and the sets that it is measured on."""
+    found = {}
+    for name, entry in oracles.registry.items():
+        kinds = ("none",) if taken(name, "none") else ("Box",) if entry.facts.get("circuit") else BASIC
+        made = {kind: oracle for kind in MORE.get(name, kinds) if (oracle := taken(name, kind))}
+        found[label(next(iter(made.values())))] = (name, tuple(made))
+    return found
+
+
+ORACLES = rows()
 
 
 def grids(name, kind):
@@ -137,14 +109,15 @@ def doubled(first, factor=2):
     return [first * factor**i for i in range(4)]
 
 
-def prepared(make, kind, size):
+def prepared(name, kind, size):
     """The update, a sample and a state after two rounds."""
     rng = np.random.default_rng(0)
     if size.blocks is not None:
         s = Blocks(tuple(rng.normal(size=size.blocks[1]) for _ in range(size.blocks[0])))
     else:
         s = rng.normal(size=(size.R, size.d) if size.R > 1 else size.d)
-    conversion = SmoothConversion(make(SETS[kind](s, size.K) if kind in SETS else None, s), CONSTANTS)
+    S = SETS[kind].make(experts(s, size.K), s) if kind in SETS else None
+    conversion = SmoothConversion(example(name, S, s), CONSTANTS)
     state = conversion.init(s)
     for _ in range(2):
         _, state = conversion.update(s, state)
@@ -188,8 +161,8 @@ class Grid(NamedTuple):
         return f"{values[-1] / 8 / d**power:.3g}" + ("" if power == 0 else " d" if power == 1 else f" d^{power}")
 
 
-def measured(make, kind, grid):
-    cases = [prepared(make, kind, size) for _, size in grid]
+def measured(name, kind, grid):
+    cases = [prepared(name, kind, size) for _, size in grid]
     counts = [max(1, math.ceil(LEAST / max(seconds(*case, 1), 1e-6))) for case in cases]
     times = [[seconds(*case, count) for case, count in zip(cases, counts, strict=True)] for _ in range(REPEATS)]
     return Grid(
@@ -203,14 +176,14 @@ def measured(make, kind, grid):
 def main(names):
     np.empty(2**21)  # glibc returns the pages of large arrays until it has freed a larger one: 2000 page faults a step
     print(f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|", sep="\n")
-    for name in names or ORACLES:
-        make, kinds = ORACLES[name]
+    for row in names or ORACLES:
+        name, kinds = ORACLES[row]
         for kind in kinds:
-            found = {axis: measured(make, kind, grid) for axis, grid in grids(name, kind).items()}
+            found = {axis: measured(name, kind, grid) for axis, grid in grids(row, kind).items()}
             top = found.pop("d")
             time_of_d = f"{top.power(top.seconds):.1f}, {top.last(top.seconds):.1f}"
             largest = f"{1e3 * top.seconds[-1]:.3g} ms at {top.sizes[-1]}"
-            cells = [name, kind, time_of_d, largest, top.numbers(top.kept), top.numbers(top.peak)]
+            cells = [row, kind, time_of_d, largest, top.numbers(top.kept), top.numbers(top.peak)]
             for axis in AXES:
                 g = found.get(axis)
                 cells.append(f"{g.power(g.seconds):.1f}, {g.power(g.peak):.1f}" if g else "")

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from o2nc import SegmentConversion, Smooth, oracles
-from o2nc.directions import RMS, Function, Momentum
+from o2nc.directions import Adam, Function, Momentum
 from o2nc.experiments.figures import canvas
 from o2nc.operators import Identity, Projector, act
+from o2nc.oracles.base import example
 from o2nc.sets import Box, Fantope, Hull, PositiveContractions, SpectralBall
 
 ANGLE = math.radians(30)
@@ -68,26 +69,18 @@ def regrets(oracle: Any, *labels: str) -> Case:
 
 VALLEY, WALLS = (Projector(v[:, None]) for v in (ALONG, ACROSS))
 HULL = Hull((Identity(), VALLEY, WALLS))
-CASES = {
-    "Constant": factors(oracles.Constant()),
-    "Hedge": weights(oracles.Hedge(HULL)),
-    "AdaHedge": weights(oracles.AdaHedge(HULL)),
+STAGES = (PositiveContractions(), Box(), HULL)  # where an oracle is shown: the first that it takes
+CHOSEN = {  # where another choice shows more
     "Squint": weights(oracles.Squint(HULL, scale=2.0)),
-    "OptimisticHedge": weights(oracles.OptimisticHedge(HULL)),
     "FixedShare": weights(oracles.FixedShare(HULL, gamma=1.0, alpha=0.02)),
     "DiscountedHedge": weights(oracles.DiscountedHedge(HULL, gamma=1.0, rho=0.95)),
-    "ShortMemoryHedge": weights(oracles.ShortMemoryHedge(HULL)),
     "Adaptive": weights(
-        oracles.Adaptive([Momentum(), RMS(), Function(lambda m: act(VALLEY, m))]), "momentum", "Adam's", "valley"
+        oracles.Adaptive([Momentum(), Adam(), Function(lambda m: act(VALLEY, m))]), "momentum", "Adam's", "valley"
     ),
-    "OGD": factors(oracles.OGD(PositiveContractions())),
     "OMD": factors(oracles.OMD(Box(), eta=0.1, mirror=oracles.Entropic())),
     "FTRL": factors(oracles.FTRL(PositiveContractions(), eta=0.5, mirror=oracles.BinaryEntropic())),
-    "SoloFTRL": factors(oracles.SoloFTRL(PositiveContractions())),
     "OptimisticOMD": factors(oracles.OptimisticOMD(SpectralBall(), eta=0.1)),
-    "CoinBetting": factors(oracles.CoinBetting(PositiveContractions())),
     "FrankWolfe": factors(oracles.FrankWolfe(PositiveContractions(), eta=0.1)),
-    "AdaGrad": factors(oracles.AdaGrad(Box())),
     "FullAdaGrad": factors(oracles.FullAdaGrad(Box())),
     "Product": factors(oracles.Product([oracles.Constant(), oracles.OGD(Box())], shapes=[(1,), (1,)])),
     "OverOracles": weights(
@@ -95,6 +88,34 @@ CASES = {
     ),
     "Compared": regrets(oracles.Compared(oracles.AdaHedge(HULL), HULL.operators), "$I$", "valley", "walls"),
 }
+
+
+def shown(name: str) -> Case:
+    """A registered oracle on the first stage that it takes."""
+    for S in STAGES:
+        try:
+            oracle = example(name, S, START, GUESSED.T)
+            oracle.init(START)
+        except TypeError:
+            continue
+        return weights(oracle) if isinstance(oracle, oracles.OverExperts) else factors(oracle)
+    raise TypeError(f"The oracle {name!r} takes no set of the gallery.")
+
+
+def title(oracle: Any) -> str:
+    """The name that users call it by."""
+    return oracle.name if isinstance(oracle, oracles.OverExperts) else type(oracle).__name__
+
+
+def cases() -> dict[str, Case]:
+    """Every oracle of the registry, once a class."""
+    found: dict[str, Case] = {}
+    for case in map(shown, oracles.registry):
+        found.setdefault(title(case.oracle), case)
+    return found | CHOSEN
+
+
+CASES = cases()
 
 
 class Path(NamedTuple):

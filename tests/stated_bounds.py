@@ -1,6 +1,7 @@
-"""The regret bounds as the docstrings of the oracles state them, written out in NumPy from a record of gradients.
+"""What stated regret bounds are made of, in NumPy from a record of gradients, and those of several oracles.
 
-Each returns its terms as a list, to be added; ``u`` are the comparators, of shape (runs, k).
+Each bound returns its terms as a list, to be added; ``u`` are the comparators, of shape (runs, k). The bounds of one
+oracle are in its test.
 """
 
 import math
@@ -26,10 +27,6 @@ def euclidean(record, u, eta):
     return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta), eta / 2 * squares(record)]
 
 
-def own_step(record, u, D):
-    return [D * np.sqrt(2 * squares(record))]
-
-
 def entropic_hull(record, u, eta):
     return [kullback_leibler(u, record.u[0]) / eta, eta / 2 * peaks(record).sum(axis=0)]
 
@@ -53,40 +50,12 @@ def hedge(record, u, prior, gamma):
     return [log_inverse(prior, u) / gamma[-1], 0.5 * gamma @ peaks(record)]
 
 
-def self_tuned(record, u, prior, gamma0):
-    l, E, peak = math.log(1 / min(prior)), peaks(record).sum(axis=0), peaks(record).max(axis=0)
-    root = np.sqrt(1 + E)
-    return [
-        log_inverse(prior, u) * root / (gamma0 * math.sqrt(2 * l)),
-        gamma0 * math.sqrt(l / 2) * (2 * (root - 1) + peak * (1 - 1 / root)),
-    ]
-
-
 def adahedge(record, prior):
     """2 sqrt(l sum v_t) + (4/3 l + 2) S, with v_t the variance of the losses under the weights and S their range."""
     l = math.log(1 / min(prior))
     mean = np.sum(record.u * record.g, axis=-1, keepdims=True)
     variance = np.sum(record.u * (record.g - mean) ** 2, axis=(0, 2))
     return [2 * np.sqrt(l * variance), (4 / 3 * l + 2) * np.max(np.ptp(record.g, axis=-1), axis=0)]
-
-
-def squint(record, u, prior, scale, rates):
-    """The best of S [log(n / pi_k) / eta_i + eta_i V_k], for comparators u that are vertices."""
-    r = (np.sum(record.u * record.g, axis=-1) - np.sum(record.g * u, axis=-1)) / scale
-    V, log = np.sum(r**2, axis=0), log_inverse(prior, u) + math.log(rates)
-    return [scale * np.min([log * 2.0**i + V / 2.0**i for i in range(1, rates + 1)], axis=0)]
-
-
-def adagrad(record, u, D, eta, floor=1.0):
-    total = floor * np.sum(np.sqrt(np.sum(record.g**2, axis=0)), axis=-1)
-    return [D**2 / (2 * eta) * total, eta * total]
-
-
-def full_adagrad(record, u, D, eta):
-    V = np.einsum("tri,trj->rij", record.g, record.g)
-    w = np.clip(np.linalg.eigvalsh(V), 0, None)
-    trace = np.sum(np.sqrt(w), axis=-1) + 1e-3 * w.shape[-1] * np.sqrt(np.sum(w, axis=-1))
-    return [D**2 / (2 * eta) * trace, eta * trace]
 
 
 def deviations(record, hint):
@@ -100,47 +69,6 @@ def deviations(record, hint):
 def ranges(record):
     """The squared ranges of the losses, of shape (T, runs)."""
     return np.ptp(record.g, axis=-1) ** 2
-
-
-def optimistic_hedge(deviations, prior):
-    """The two bounds, from a record of deviations."""
-    l, r = math.log(1 / min(prior)), ranges(deviations)
-    return [np.sqrt((l + 4) * r.sum(axis=0))], [np.sqrt(l * r.sum(axis=0)), 2 * np.sqrt(r.max(axis=0))]
-
-
-def fixed_share(record, u, prior, gamma, alpha):
-    pi = np.asarray(prior)[np.argmax(u, axis=-1)]
-    stay = -(len(record.g) - 1) * np.log(1 - alpha + alpha * pi)
-    return [np.log(1 / pi) / gamma, stay / gamma, gamma / 8 * ranges(record).sum(axis=0)]
-
-
-def solo(record, u, D, eta):
-    root, peak = np.sqrt(squares(record)), np.sqrt(np.max(np.sum(record.g**2, axis=-1), axis=0))
-    rest = np.minimum(D**2 / (4 * eta) * root, (eta / 2 + D**2 / (math.sqrt(8) * eta)) * peak)
-    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta) * root, eta * root + rest]
-
-
-def solo_published(record, u, D, eta):
-    """Theorem 1 of Orabona and Pál (2018) for a set of diameter D."""
-    root, peak = np.sqrt(squares(record)), np.sqrt(np.max(np.sum(record.g**2, axis=-1), axis=0))
-    way = np.minimum(eta * math.sqrt(len(record.g) - 1), D)
-    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta) * root, 2.75 * eta * root, 3.5 * way * peak]
-
-
-def coin_betting(record, u, D, endowment, scale, sizes=None):
-    """``sizes`` is the sum of the norms that were bet on, which is at most that of the gradients."""
-    norms = np.linalg.norm(record.g, axis=-1)
-    C = np.maximum(scale, norms.max(axis=0))
-    a = (norms.sum(axis=0) if sizes is None else sizes) / np.where(C > 0, C, 1.0)
-    r, b = np.linalg.norm(u - record.u[0], axis=-1), 1 / np.sqrt(1 + math.pi / 2 * a)
-    root = np.sqrt((1 + a) * np.log1p((1 + a) * r**2 / (endowment * b) ** 2))
-    return [C * endowment * (1 - b), C * r * root, D * (C - scale)]
-
-
-def frank_wolfe(record, u, D, eta):
-    norms = np.linalg.norm(record.g, axis=-1)
-    cost = 2 * (D**2 * eta * norms.sum(axis=0)) ** (1 / 3) * np.sum(norms**1.5, axis=0) ** (2 / 3)
-    return [np.sum((u - record.u[0]) ** 2, axis=-1) / (2 * eta), cost]
 
 
 def binary_entropic(record, u, eta, d=None):

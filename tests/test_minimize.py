@@ -249,3 +249,54 @@ def test_a_gradient_that_works_in_place_changes_nothing_of_ours(library):
     two = o2nc.minimize(lambda x, rng: pure(x), start(library, ()), oracle=Constant(), constants=SMOOTH)
     np.testing.assert_array_equal(numpy_of(x1), np.full(3, 1.5))
     np.testing.assert_array_equal(numpy_of(one.last), numpy_of(two.last))
+
+
+def noisy_run(sigma, T=2000, n=8):
+    """Noise of variance 8 * 0.25 = 2 around the gradient of sum(1 - cos x)."""
+    noisy = np.arange(10) >= 2
+    sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
+    constants = Smooth(M=20.0, beta=1.0, sigma=sigma, T=T)
+    return o2nc.minimize(sample, np.full((n, 10), 2.0) * ~noisy, oracle=Constant(), constants=constants)
+
+
+def test_a_sigma_that_is_too_small_gets_no_certificate():
+    """0.1 declared and 1.41 true: the tight bound was -0.024 on a square."""
+    with pytest.warns(UserWarning, match="sigma = 0.1 is too small"):
+        result = noisy_run(0.1)
+    assert result.certificate is result.tight is result.a_priori is None
+    assert "the variance of the samples at x1 is about" in result.reason
+    assert "sigma^2 is 0.01" in str(result)
+
+
+def test_a_sigma_that_is_too_small_is_found_over_the_run():
+    """Replications that start apart share no point: the energy of the samples tells."""
+    noisy = np.arange(10) >= 2
+    sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
+    starts = np.full((8, 10), 2.0) * ~noisy + 0.01 * np.arange(8)[:, None]
+    constants = Smooth(M=20.0, beta=1.0, sigma=0.5, T=2000)
+    with pytest.warns(UserWarning, match="with it the average squared gradient is at least .* and at most"):
+        result = o2nc.minimize(sample, starts, oracle=Constant(), constants=constants)
+    assert result.tight is None
+
+
+def test_a_true_sigma_is_not_contradicted():
+    for sigma in (2**0.5, 2.0, 10.0):
+        result = noisy_run(sigma, T=500)
+        assert result.tight is not None
+        assert result.certificate.label == "a-posteriori"
+
+
+def test_rows_are_said_to_be_replications():
+    result = o2nc.minimize(lambda x, rng: np.sin(x), np.ones((5, 4)), oracle=Constant(), constants=SMOOTH)
+    assert str(result).startswith("5 replications: each row of x1 is a run of its own in 4 coordinates")
+    alone = o2nc.minimize(lambda x, rng: np.sin(x), np.ones(4), oracle=Constant(), constants=SMOOTH)
+    assert "replications:" not in str(alone)
+
+
+def test_the_repr_of_estimates_makes_estimates():
+    seen = o2nc.probe(lambda x, rng: 4 * np.sin(x) + rng.choice([-0.3, 0.3], size=x.shape), np.ones(2))
+    estimated = Smooth.estimate(seen, T=100)
+    pasted = eval(repr(estimated), {"Smooth": Smooth, "Probes": o2nc.Probes})
+    assert pasted == estimated
+    assert pasted.practical
+    assert repr(SMOOTH) == f"Smooth(M={SMOOTH.M}, beta={SMOOTH.beta}, sigma={SMOOTH.sigma}, T={SMOOTH.T})"

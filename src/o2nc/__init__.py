@@ -2,13 +2,13 @@
 
 from . import certificates, conversions, directions, operators, oracles, rivals, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
+from ._probe import probe
 from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, SegmentConversion, SmoothConversion
-from .probes import Probes
-from .probing import probe
+from .estimates import Probes
 from .vectors import Blocks
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Blocks",
     "NonfiniteGradientError",

@@ -4,6 +4,7 @@ The underscore keeps the module from hiding the function `o2nc.minimize`.
 """
 
 import inspect
+import math
 import platform
 import warnings
 from collections.abc import Callable
@@ -18,10 +19,10 @@ from .certificates import Certificate
 from .checks import brief, check_horizon
 from .constants import Nonsmooth, Smooth
 from .conversions import Conversion, NonsmoothConversion, SmoothConversion
-from .conversions.base import check_can_have, check_is_conversion
+from .conversions.base import Samples, check_can_have, check_is_conversion
 from .oracles.base import Oracle
 from .progress import progress
-from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zeros_like
+from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zero_scalar, zeros_like
 
 Gradient = Callable[[Vector, np.random.Generator], Vector]
 Value = Callable[[Vector, np.random.Generator], Any]
@@ -38,7 +39,7 @@ class NonfiniteGradientError(ValueError):
 
     def __init__(self, round: int, x: Vector, state: Any):
         super().__init__(
-            f"`gradient` must return finite numbers; it did not in round {round}. "
+            f"`gradient` must return finite numbers with finite squares; it did not in round {round}. "
             "The point and the state before that round are in `x` and `state` of this error."
         )
         self.round, self.x, self.state = round, x, state
@@ -86,13 +87,23 @@ class Result:
         return self.reasons.get("certificate", "")
 
     @property
+    def replications(self) -> str:
+        """How the starting point was read, if it had several rows; empty for one run."""
+        batch = () if isinstance(self.last, Blocks) else self.last.shape[:-1]
+        if not batch:
+            return ""
+        return (
+            f"{math.prod(batch)} replications: each row of x1 is a run of its own in {self.last.shape[-1]} coordinates"
+        )
+
+    @property
     def clipped(self) -> float:
         """The share of rounds in which the tracker's projection was active: large means wrong constants."""
         counts = self.conversion.sums(self.state).get("clipped")
         return 0.0 if counts is None else fmean(_xp.floats(counts)) / self.rounds
 
     def __str__(self) -> str:
-        parts = [self.reason or None, self.certificate, self.tight, self.a_priori]
+        parts = [self.replications or None, self.reason or None, self.certificate, self.tight, self.a_priori]
         return "\n\n".join(str(part) for part in parts if part is not None)
 
 
@@ -170,13 +181,17 @@ def minimize(
     state = chosen.init(x1, tau=tau)
 
     update = _xp.compiled(lambda s, state, x, r, value: chosen.update(s, state, x, r=r, value=value), leaf(x1))
-    x, drawn, first = x1, zeros_like(x1), [0.0]
+    x, drawn, energy = x1, zeros_like(x1), zero_scalar(x1)
     trajectory: list[Vector] = []
     for t in progress(range(1, T + 1), show_progress):
         s = gradient(apply(_xp.copy, x), rng)  # a copy: whoever works in place changes nothing of ours
-        check_sample(s, x, t, state)
+        check_sample(s, x, t)
+        square = inner(s, s)
+        if not _xp.all_finite(square):
+            raise NonfiniteGradientError(t, x, state)
         if t == 1:
-            first = _xp.floats(inner(s, s))  # E|s_1|^2 >= |grad f(x_1)|^2
+            first, spread = _xp.floats(square), _spread(s, x1)
+        energy = energy + square
         if record:
             trajectory.append(x)
         r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if "r" in chosen.needs else None
@@ -188,11 +203,12 @@ def minimize(
         if callback is not None:
             callback(t, x, state)
 
-    measured = chosen.certificate(state)
-    answers = {"certificate": measured, "a_priori": chosen.a_priori(x1), "tight": chosen.tight(state, first)}
-    if isinstance(measured, str) and not isinstance(chosen.theorem(0.0), str):  # the run contradicts the theorem
-        answers = dict.fromkeys(answers, measured)
-        warnings.warn(f"There is no certificate: {measured}.", stacklevel=2)
+    samples = Samples(first, spread, _xp.floats(energy))
+    answers = {"certificate": chosen.certificate(state), "a_priori": chosen.a_priori(x1)}
+    answers["tight"] = chosen.tight(state, samples)
+    if why := chosen.objection(state, samples):
+        answers = dict.fromkeys(answers, why)
+        warnings.warn(f"There is no certificate: {why}.", stacklevel=2)
     reasons = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
     return Result(
         x=drawn,
@@ -252,8 +268,10 @@ def check_gradient(gradient: Any, name: str = "gradient") -> None:
         ) from error
 
 
-def check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
-    """Raise unless ``s`` is a finite vector like ``x``."""
+def check_sample(s: Vector, x: Vector, t: int) -> None:
+    """Raise unless ``s`` is a vector like ``x``."""
+    if type(s) is type(x) and not isinstance(x, Blocks) and s.shape == x.shape and s.dtype == x.dtype:
+        return  # nearly always, and this is called in every round
     arrays = list(zip(*(v.arrays if isinstance(v, Blocks) else (v,) for v in (s, x)), strict=False))
     if isinstance(s, Blocks) != isinstance(x, Blocks):
         raise TypeError(f"`gradient` must return a vector like `x`; got {type(s).__name__} in round {t}.")
@@ -266,8 +284,19 @@ def check_sample(s: Vector, x: Vector, t: int, state: Any) -> None:
                 f"`gradient` must return shape {tuple(b.shape)} and dtype {b.dtype} as `x`; "
                 f"got {tuple(a.shape)} and {a.dtype} in round {t}."
             )
-    if not all(_xp.all_finite(a) for a, _ in arrays):
-        raise NonfiniteGradientError(t, x, state)
+
+
+def _spread(s: Vector, x1: Vector) -> list[float]:
+    """Squared distances of the first samples from their mean, times n / (n - 1), if replications share x_1."""
+    if isinstance(s, Blocks) or s.ndim < 2 or s.shape[0] < 2:
+        return []
+    samples, starts = (_xp.to_numpy(v).reshape(-1, v.shape[-1]).astype(float) for v in (s, x1))
+    if (starts != starts[0]).any():
+        return []
+    n, away = len(samples), samples - samples[0]
+    squares = ((away - away.mean(axis=0)) ** 2).sum(axis=1) * n / (n - 1)
+    rounding = (100 * _xp.machine_eps(s)) ** 2 * float((samples**2).sum(axis=1).mean())
+    return [max(float(square) - rounding, 0.0) for square in squares]
 
 
 def _integers(values: Any, x: Vector) -> Any:

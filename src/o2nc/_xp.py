@@ -58,25 +58,20 @@ def scalar_shape(v: Array) -> tuple[int, ...]:
 LANES = 2048  # how many sums a CPU makes side by side: enough for its vector units, and they stay in its cache
 
 
-def sums(terms: Callable[..., Sequence[Array]], *arrays: Array, last: bool = False) -> list[Array]:
+def sums(terms: Callable[..., Sequence[Array]], *arrays: Array) -> list[Array]:
     """The sums of the ``terms``, which are computed entry by entry from arrays of one shape; each of shape (1,).
 
-    With ``last`` the sums are over the last axis, which is kept. On a CPU, XLA does not vectorise a sum into one
-    number; so there the terms are added in many lanes first, and are computed for a row of them at a time.
+    On a CPU, XLA does not vectorise a sum into one number; so there the terms are added in many lanes first, and are
+    computed for a row of them at a time.
     """
-    if last:
-        return [namespace(term).sum(term, axis=-1, keepdims=True) for term in terms(*arrays)]
-    plain: Any = lambda *arrays: [
-        whole(namespace(term).reshape(namespace(term).sum(term), (1,))) for term in terms(*arrays)
-    ]
+    xp = namespace(arrays[0])
+    plain: Any = lambda *arrays: [whole(xp.reshape(xp.sum(term), (1,))) for term in terms(*arrays)]
     if not array_api_compat.is_jax_array(arrays[0]) or arrays[0].size < 2 * LANES:
-        return plain(*arrays)
+        return list(plain(*arrays))
     import jax
 
-    found: list[Array] = jax.lax.platform_dependent(
-        *arrays, cpu=lambda *arrays: _in_lanes(terms, arrays), default=plain
-    )
-    return found
+    lanes: Any = lambda *arrays: _in_lanes(terms, arrays)
+    return list(jax.lax.platform_dependent(*arrays, cpu=lanes, default=plain))
 
 
 def _in_lanes(terms: Callable[..., Sequence[Array]], arrays: Sequence[Array]) -> list[Array]:

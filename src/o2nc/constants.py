@@ -2,13 +2,13 @@
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
 from .checks import brief, check_horizon, check_number
-from .probes import Probes
+from .estimates import Probes
 
 KAPPA_LIMIT = Fraction(6080, 129)  # where the constants of Theorem 1 with the descent loss end
 
@@ -46,7 +46,7 @@ class Smooth:
     beta: float
     sigma: float
     T: int
-    probes: Probes | None = field(default=None, repr=False)
+    probes: Probes | None = None
 
     def __post_init__(self) -> None:
         check_number("M", self.M, positive=True)
@@ -55,6 +55,11 @@ class Smooth:
         check_horizon(self.T)
         for name, value in self.values._asdict().items():
             check_number(f"{name} of M, beta, sigma and T", value, positive=True)  # beyond the floating numbers
+
+    def __repr__(self) -> str:
+        """The call that makes it; estimates stay estimates when it is pasted."""
+        known = f"M={self.M!r}, beta={self.beta!r}, sigma={self.sigma!r}, T={self.T!r}"
+        return f"Smooth({known})" if self.probes is None else f"Smooth({known}, probes={self.probes!r})"
 
     @classmethod
     def estimate(cls, probes: Probes, T: int) -> "Smooth":

@@ -94,15 +94,15 @@ def test_on_runs_the_certificates_hold_and_the_tight_one_is_tight(r, kappa):
     for _ in range(T):
         g = np.sin(y)
         squares = squares + np.sum(g * g, axis=-1)
-        error = error + np.sum((state.m - g) ** 2, axis=-1)
+        error = error + np.sum((state.run.m - g) ** 2, axis=-1)
         s = g + sigma / np.sqrt(d) * rng.choice([-1.0, 1.0], size=y.shape)
         dy, state = conversion.update(s, state, y, r=rng.random((runs, 1)) if r is None else None)
         y = y + dy
     measured = float(np.mean(squares)) / T
-    loose = theorem1_segment(constants, float(np.mean(state.regret)), r=r, kappa=kappa, measured=measured)
-    sums = (v.ravel().tolist() for v in (state.Q, state.N, state.W))
+    loose = theorem1_segment(constants, float(np.mean(state.run.regret)), r=r, kappa=kappa, measured=measured)
+    sums = (v.ravel().tolist() for v in (state.run.Q, state.run.N, state.run.W))
     tight = tight_segment(constants, *sums, first=first, r=r, measured=measured)
-    bound = segment_tracker_error(r, constants.a, first, float(np.mean(state.W)), sigma**2 * T)
+    bound = segment_tracker_error(r, constants.a, first, float(np.mean(state.run.W)), sigma**2 * T)
     assert loose.holds
     assert np.mean(error) <= bound
     assert np.mean(error) >= 0.8 * bound  # a tracking error half as large would fail

@@ -7,7 +7,7 @@ import pytest
 
 from o2nc import Smooth
 from o2nc.certificates import tight_sgd
-from o2nc.experiments.objectives import objective
+from o2nc.experiments.objectives import objective, of_kind
 from o2nc.experiments.paper.experiment import ReproductionCell
 from o2nc.experiments.paper.numbers import certify
 
@@ -28,7 +28,7 @@ def test_it_is_an_equality_for_a_quadratic(size):
     assert certificate.bound == pytest.approx(np.mean(squares) / T, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["f1", "f2", "f3", "f4"])
+@pytest.mark.parametrize("name", of_kind("smooth"))
 def test_it_holds_on_the_runs_and_is_tight(name):
     """It is between expectations: the mean of bound less average over the runs is above minus 4 of its errors."""
     T, R = 400, 16

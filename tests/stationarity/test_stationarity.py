@@ -66,7 +66,7 @@ def test_the_witness_of_algorithm_2_is_at_its_output():
         W = point(y, np.sign(y)) if W is None else mix(W, c.a / (1 - c.b**t), point(y, np.sign(y)))
         dy, state = conversion.update(np.sign(y), state, y, r=r)
         y = y + dy
-    np.testing.assert_allclose(W.y, state.y_bar, rtol=1e-12)
+    np.testing.assert_allclose(W.y, state.average.mean, rtol=1e-12)
     assert 0 < W.spread[0] < 0.1
 
 
@@ -200,3 +200,24 @@ def test_shares_and_weights_of_the_spread_are_checked():
         measure(p, lam=-1.0)
     with pytest.raises(ValueError, match="`g` must have the shape"):
         point(np.zeros(2), np.ones(3))
+
+
+@pytest.mark.parametrize("scale", [10.0**k for k in range(-12, 13, 3)])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_rounding_of_the_mean_is_not_refused_at_any_scale(scale, shift):
+    """The mean is rounded in units of its size, not of the atoms' distance: with shift 1 and 1e-12 it was refused."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y = shift + scale * rng.normal(size=(6, 3))
+        weights = rng.dirichlet(np.ones(6))
+        atoms = Witness(y, rng.normal(size=(6, 3)), np.zeros((6, 1)))
+        best = best_mixture(atoms, weights @ y, 1.0, weights)
+        assert np.isfinite(best.value)
+        assert best.value <= np.linalg.norm(weights @ atoms.g) + float(weights @ np.sum((y - weights @ y) ** 2, axis=1))
+
+
+def test_a_mean_that_is_off_is_refused():
+    y = 1.0 + np.asarray([[0.0], [1e-3]])
+    atoms = Witness(y, np.ones((2, 1)), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match=r"must give the atoms the mean `y`; it is off by 0.0005"):
+        best_mixture(atoms, y[0], 1.0, np.asarray([0.5, 0.5]))

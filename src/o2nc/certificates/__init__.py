@@ -40,7 +40,7 @@ from .lemmas.tracking import (
 from .replications import labelled
 from .sgd import tight_sgd
 from .student import mean_interval, student_quantile
-from .theorem1 import (
+from .theorem_1 import (
     exact_oracle,
     minimum_over_iterates,
     reading,
@@ -49,61 +49,20 @@ from .theorem1 import (
     theorem1,
     theorem1_sharp,
 )
-from .theorem1_doubling import phases, theorem1_doubling
-from .theorem1_segment import segment_factors, theorem1_segment
-from .theorem1_tight import tight, tight_regret, tight_segment
-from .theorem2 import theorem2, theorem2_tuned
-from .theorem2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
+from .theorem_1_doubling import phases, theorem1_doubling
+from .theorem_1_segment import segment_factors, theorem1_segment
+from .theorem_1_tight import tight, tight_regret, tight_segment
+from .theorem_2 import theorem2, theorem2_tuned
+from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
-    "Certificate",
-    "comparator",
-    "descent_lower_bound",
-    "exact_oracle",
-    "gradient_bound",
-    "gradient_bound_sharp",
-    "hedge_constant",
-    "hedge_self_tuned",
-    "hedge_tuned",
-    "held_out_nonsmooth",
-    "identity_correlation",
-    "labelled",
-    "law_of_tau",
-    "localization",
-    "mean_interval",
-    "minimum_over_iterates",
-    "output_gradient",
-    "output_mass",
-    "output_weight",
-    "phases",
-    "projection",
-    "reading",
-    "segment_factors",
-    "segment_identity",
-    "segment_moments",
-    "segment_tracker_error",
-    "sharp_factors",
-    "smoothness",
-    "sqrt_regret",
-    "student_quantile",
-    "theorem1",
-    "theorem1_doubling",
-    "theorem1_segment",
-    "theorem1_sharp",
-    "theorem2",
-    "theorem2_tuned",
-    "tight",
-    "tight_nonsmooth",
-    "tight_regret",
-    "tight_segment",
-    "tight_sgd",
-    "tracker_error",
-    "tracker_error_at",
-    "tracker_error_best",
-    "tracker_error_parts",
-    "tracker_noise",
-    "tracker_noise_root",
-    "tracker_norm",
-    "witness",
+    "Certificate", "comparator", "descent_lower_bound", "exact_oracle", "gradient_bound", "gradient_bound_sharp",
+    "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth", "identity_correlation", "labelled",
+    "law_of_tau", "localization", "mean_interval", "minimum_over_iterates", "output_gradient", "output_mass",
+    "output_weight", "phases", "projection", "reading", "segment_factors", "segment_identity", "segment_moments",
+    "segment_tracker_error", "sharp_factors", "smoothness", "sqrt_regret", "student_quantile", "theorem1",
+    "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_tuned", "tight",
+    "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at",
+    "tracker_error_best", "tracker_error_parts", "tracker_noise", "tracker_noise_root", "tracker_norm", "witness",
     "young",
-]
+]  # fmt: skip

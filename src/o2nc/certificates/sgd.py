@@ -6,7 +6,7 @@ from ..constants import Smooth
 from .arguments import check_size, replicated
 from .certificate import Certificate
 from .replications import estimated
-from .theorem1_tight import known
+from .theorem_1_tight import known
 
 
 def tight_sgd(

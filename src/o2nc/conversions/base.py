@@ -1,8 +1,7 @@
 """What may be asked of a conversion: a fresh sample in, a displacement and a new state out, and its theorem."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
@@ -21,6 +20,14 @@ NEEDS = {
     "r": "a uniform number a round",
     "value": "the value of the objective at the point of the sample",
 }
+
+
+class Samples(NamedTuple):
+    """What was seen of the samples of a run, one number a replication."""
+
+    first: list[float]  # |s_1|^2
+    spread: list[float]  # squared distances of the s_1 from their mean, times n / (n - 1); none if the x_1 differ
+    energy: list[float]  # sum of |s_t|^2
 
 
 class Conversion(ABC):
@@ -88,9 +95,13 @@ class Conversion(ABC):
         """The theorem with the regret bound that the oracle states for vectors like x."""
         return self.theorem(0.0)
 
-    def tight(self, state: State, first: Sequence[float]) -> Answer:
-        """The tight certificate from the sums of a run; ``first`` is |s_1|^2 of each replication."""
+    def tight(self, state: State, samples: Samples) -> Answer:
+        """The tight certificate from the sums of a run and what was seen of its samples."""
         return f"there is no tight certificate of {type(self).__name__}"
+
+    def objection(self, state: State, samples: Samples | None = None) -> str:
+        """Which hypothesis of the theorem the run contradicts, in words; nothing if none."""
+        return ""
 
 
 def check_is_conversion(conversion: Any) -> None:

@@ -1,16 +1,14 @@
 """Algorithm 1 for a horizon that nobody knows: phases, each twice as long as the one before."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates import theorem1_doubling
-from ..constants import Smooth
+from ..certificates import Certificate, theorem1_doubling
 from ..vectors import Vector, leaf, where, zeros_like
-from .base import Answer, Conversion, registry
-from .smooth import SmoothConversion
+from .base import Answer, Conversion, Samples, registry
+from .smooth import EXAMPLE, SmoothConversion
 from .tracked import Tracked, first_round
 
 
@@ -79,7 +77,7 @@ class DoublingConversion(SmoothConversion):
         """The run."""
         return state.run
 
-    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 1 with phases."""
         return theorem1_doubling(self.constants, regret, rounds, kappa=self.kappa, **details)
 
@@ -87,14 +85,9 @@ class DoublingConversion(SmoothConversion):
         """None: the energy of the losses grows with the rounds, whose number is not known."""
         return "the number of rounds, and with it the regret bound, is not known before the run"
 
-    def tight(self, state: DoublingState, first: Sequence[float]) -> Answer:
+    def tight(self, state: DoublingState, samples: Samples) -> Answer:
         """None: the tracker begins anew in every phase."""
-        return Conversion.tight(self, state, first)
+        return Conversion.tight(self, state, samples)
 
 
-registry.add(
-    "doubling",
-    lambda oracle: DoublingConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=2)),
-    "Algorithm 1 for an unknown horizon",
-    predictable=True,
-)
+registry.add("doubling", lambda oracle: DoublingConversion(oracle, replace(EXAMPLE, T=2)), "phases", predictable=True)

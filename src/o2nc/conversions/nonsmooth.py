@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates import theorem2
+from ..certificates import Certificate, theorem2
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
 from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
-from .base import Answer, as_scalar, check_given, check_uniform, registry
+from .base import as_scalar, check_given, check_uniform, registry
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
@@ -107,7 +107,7 @@ class NonsmoothConversion(TrackedConversion):
         """The part that Algorithm 1 has too."""
         return state.run
 
-    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 2."""
         return theorem2(self.constants, regret, **details)
 
@@ -118,8 +118,5 @@ class NonsmoothConversion(TrackedConversion):
         return m * (b / _xp.namespace(square).sqrt(b**2 * square + rho**2))
 
 
-registry.add(
-    "nonsmooth",
-    lambda oracle: NonsmoothConversion(oracle, Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=1.0, T=100)),
-    "Algorithm 2, for nonsmooth objectives",
-)
+EXAMPLE = Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=1.0, T=100)
+registry.add("nonsmooth", lambda oracle: NonsmoothConversion(oracle, EXAMPLE), "Algorithm 2")

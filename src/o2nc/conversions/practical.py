@@ -15,6 +15,7 @@ from .. import _xp
 from .._xp import Array
 from ..checks import brief, check_number, check_share
 from ..directions import Adam, Direction, Numbers, OnMatrices, find
+from ..learners import Learner, ShortMemoryHedge
 from ..states import leaves, rebuild
 from ..vectors import (
     Blocks,
@@ -27,8 +28,7 @@ from ..vectors import (
     zero_scalar,
     zeros_like,
 )
-from .base import Answer, Conversion, check_given
-from .short_memory_until_merged import ShortMemoryHedge
+from .base import Answer, Conversion, check_given, registry
 
 COST = 0.4  # of a promise that is not kept, on top of what is missing
 PER_BLOCK = (Blocks, Numbers)
@@ -57,6 +57,18 @@ class Judgement(NamedTuple):
     promised: Array  # what that was, (..., K)
     square: Array  # the mean square of the gradient of a block
     f: Array  # the factor at which the tracker would have promised what Adam's direction did; 0 if there is none
+
+
+class LastStep(NamedTuple):
+    """What `judge` needs to know of a step, of all blocks or of one."""
+
+    s: Vector  # the gradient where it ended
+    m: Vector  # the tracker of the step
+    c1: Numbers
+    f: Numbers
+    played: Numbers
+    experts: tuple[Any, ...]  # the states of the directions that are computed again
+    d: tuple[Vector, ...]  # the directions that were kept
 
 
 def charge(kept: Array, promised: Array) -> Array:
@@ -134,20 +146,15 @@ class PracticalConversion(Conversion):
     b2: float = 0.999
     eps: float = 1e-8
     weight_decay: float = 0.0
-    learner: Any = field(default_factory=lambda: ShortMemoryHedge(rho=0.99, c=10.0))
+    learner: Learner = field(default_factory=lambda: ShortMemoryHedge(rho=0.99, c=10.0))
     matrices: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
-        for name, check in {
-            "b1": check_share,
-            "b2": check_share,
-            "eps": check_number,
-            "weight_decay": check_number,
-        }.items():
-            if not _xp.is_array(getattr(self, name)):
-                check(f"PracticalConversion({name}=...)", getattr(self, name))
-        if isinstance(self.lr, (str, int, float)):
-            check_number("PracticalConversion(lr=...)", self.lr)
+        shares, others = {"b1": self.b1, "b2": self.b2}, {"eps": self.eps, "weight_decay": self.weight_decay}
+        for check, values in ((check_share, shares), (check_number, others | {"lr": self.lr})):
+            for name, value in values.items():
+                if isinstance(value, (int, float)):  # an array may have no value yet
+                    check(f"PracticalConversion({name}=...)", value)
         if isinstance(self.experts, str) or not isinstance(self.experts, Sequence) or not self.experts:
             raise ValueError(f"`experts` must be a sequence of at least one expert; got {brief(self.experts)}.")
         experts = [find(f"experts[{k}]", expert, b2=self.b2, eps=self.eps) for k, expert in enumerate(self.experts)]
@@ -211,19 +218,20 @@ class PracticalConversion(Conversion):
 
     def judge(self, s: Vector, state: PracticalState) -> Judgement:
         """What the gradient s says of the step that led to it."""
-        adam, n = self._adam(s), len(_arrays(s))
-        kept = promised = _xp.namespace(state.regret).zeros_like(state.regret)
-        square, f = [], []
-        for i in range(n):
-            ss, mm, *products = self._products(i, s, state)
-            concat = _xp.namespace(ss).concat
-            c1, played = (_number(c, i, s) for c in (state.c1, state.played))
-            kept = kept + concat(products[::2], axis=-1) * played
-            promised = promised + concat(products[1::2], axis=-1) * (played * _xp.inverse(c1))
-            size = dimension(Blocks((s.arrays[i],)) if isinstance(s, Blocks) else s)
-            square.append(ss / max(size, 1))
-            f.append(0 * mm if adam[i] is None else c1 * products[2 * adam[i] + 1] * _xp.inverse(mm))
-        return Judgement(kept, promised, concat(square, axis=-1), concat(f, axis=-1))
+        experts = tuple(() if e.whole else own for e, own in zip(self._directions, state.experts, strict=True))
+        c1, f, played = (Numbers(values) for values in (state.c1, state.f, state.played))
+        step = LastStep(s, state.m, c1, f, played, experts, state.d)
+        blocks = [_block(step, i) for i in range(len(s.arrays))] if isinstance(s, Blocks) else [step]
+        kept = promised = 0 * state.regret
+        square, found, concat = [], [], _xp.namespace(state.regret).concat
+        for one, adam in zip(blocks, self._adam(s), strict=True):
+            ss, mm, *products = self._products(one)
+            kept = kept + concat(products[::2], axis=-1) * one.played.values
+            hats = one.played.values * _xp.inverse(one.c1.values)
+            promised = promised + concat(products[1::2], axis=-1) * hats
+            square.append(ss / max(dimension(one.s), 1))
+            found.append(0 * mm if adam is None else one.c1.values * products[2 * adam + 1] * _xp.inverse(mm))
+        return Judgement(kept, promised, concat(square, axis=-1), concat(found, axis=-1))
 
     def track(self, s: Vector, lr: Array, judgement: Judgement, state: PracticalState) -> PracticalState:
         """Average the gradient in, and show it to the directions."""
@@ -244,7 +252,7 @@ class PracticalConversion(Conversion):
 
     def move(self, w: Array, state: PracticalState) -> tuple[Vector, PracticalState]:
         """The displacement along the mixture of the directions, and the state with those to keep."""
-        found = self._found(self._directions, state.experts, state.m, state.c1, state.f)
+        found = self._played(state.m, Numbers(state.c1), Numbers(state.f), state.experts, None)
         step = found[0] * w[..., :1]
         for k, d in enumerate(found[1:], start=1):
             step = step + d * w[..., k : k + 1]
@@ -255,47 +263,33 @@ class PracticalConversion(Conversion):
     def _directions(self) -> tuple[Direction, ...]:
         return self.experts  # type: ignore[return-value]
 
-    def _found(self, experts: Sequence[Direction], states: Sequence[Any], m: Vector, c1: Array, f: Array) -> list:
-        """The directions for the tracker m: scale-free ones see m^, the others u."""
-        hat, u = Numbers(_xp.inverse(c1)).times(m), Numbers(_xp.inverse(c1) * f).times(m)
-        return [e.direction(state, hat if e.scale_free else u) for e, state in zip(experts, states, strict=True)]
+    def _played(self, m: Vector, c1: Numbers, f: Numbers, experts: Sequence[Any], kept: Any) -> list[Vector]:
+        """The directions for the tracker m: scale-free ones see m^, the others u; whole ones are ``kept``, if given."""
+        hat = c1.map(_xp.inverse).times(m)
+        u, last = f.times(hat), iter(kept or ())
+        pairs = zip(self._directions, experts, strict=True)
+        return [next(last) if kept and e.whole else e.direction(own, hat if e.scale_free else u) for e, own in pairs]
 
-    def _products(self, i: int, s: Vector, state: PracticalState) -> list[Array]:
-        """<s, s> and <m, m> of block i, and for the last direction d of each expert <s, d> and <m, d>."""
-        last, own = iter(state.d), self._directions
-        kept = {k: _arrays(next(last))[i] for k, expert in enumerate(own) if expert.whole}
-        again = [expert for expert in own if not expert.whole]
-        part: Callable = _block if isinstance(s, Blocks) else (lambda state, i: state)
-        states = tuple(part(state.experts[k], i) for k, expert in enumerate(own) if not expert.whole)
-        numbers = [_number(c, i, s) for c in (state.c1, state.f)]
-        inside = [v for _, v in leaves(states, whole=PER_BLOCK)]
-        pieces = [v for v in inside if isinstance(v, Blocks)]
-        wrap: Callable = (lambda a: Blocks((a,))) if isinstance(s, Blocks) else (lambda a: a)
+    def _products(self, step: LastStep) -> list[Array]:
+        """<s, s> and <m, m> of one block, and for the last direction d of each expert <s, d> and <m, d>."""
+        inside = [v for _, v in leaves(step, whole=PER_BLOCK)]
 
-        def terms(a: Array, m: Array, *more: Array) -> list[Array]:
-            ds, new = dict(zip(kept, more[len(pieces) :], strict=True)), iter(more)
-            filled = rebuild(states, iter([wrap(next(new)) if isinstance(v, Blocks) else v for v in inside]), PER_BLOCK)
-            found = iter(self._found(again, filled, wrap(m), *numbers))
-            played = [ds[k] if k in ds else _arrays(next(found))[0] for k in range(len(own))]
-            return [a * a, m * m, *(b * d for d in played for b in (a, m))]
+        def terms(*pieces: Array) -> list[Array]:
+            new = iter(pieces)
+            filled = (Blocks((next(new),)) if isinstance(v, Blocks) else v for v in inside)
+            s, m, c1, f, _, experts, kept = rebuild(step, filled, PER_BLOCK)
+            ds = [leaf(d) for d in self._played(m, c1, f, experts, kept)]
+            return [leaf(s) ** 2, leaf(m) ** 2, *(a * d for d in ds for a in (leaf(s), leaf(m)))]
 
-        arrays = [_arrays(s)[i], _arrays(state.m)[i], *(_arrays(v)[0] for v in pieces), *kept.values()]
-        return _xp.sums(terms, *arrays, last=not isinstance(s, Blocks))
+        if isinstance(step.s, Blocks):
+            return _xp.sums(terms, *(v.arrays[0] for v in inside if isinstance(v, Blocks)))
+        return [_xp.namespace(term).sum(term, axis=-1, keepdims=True) for term in terms()]
 
     def _adam(self, s: Vector) -> list[int | None]:
         """For each block, which expert plays the direction of `Adam`, if any does."""
-        n = len(_arrays(s))
+        n = len(s.arrays) if isinstance(s, Blocks) else 1
         on = [e.on(s) if isinstance(e, OnMatrices) and isinstance(s, Blocks) else (e,) * n for e in self._directions]
         return [next((k for k, blocks in enumerate(on) if isinstance(blocks[i], Adam)), None) for i in range(n)]
-
-
-def _arrays(v: Vector) -> tuple[Array, ...]:
-    return v.arrays if isinstance(v, Blocks) else (v,)
-
-
-def _number(c: Array, i: int, v: Vector) -> Array:
-    """The number of block i of v."""
-    return c[i : i + 1] if isinstance(v, Blocks) else c
 
 
 def _block(state: Any, i: int) -> Any:
@@ -322,3 +316,6 @@ def _chosen(begun: Array, new: Any, old: Any) -> Any:
 
     values = zip(*([v for _, v in leaves(one, whole=PER_BLOCK)] for one in (new, old)), strict=True)
     return rebuild(new, (choose(*pair) for pair in values), PER_BLOCK)
+
+
+registry.add("practical", lambda oracle: PracticalConversion(["adam", "sign"], lr=0.05), "the rule for training")

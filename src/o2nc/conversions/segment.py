@@ -1,16 +1,14 @@
 """Algorithm 1 with the sample taken elsewhere on the segment of the step."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .._xp import Array
-from ..certificates import theorem1_segment, tight_segment
-from ..constants import Smooth
+from ..certificates import Certificate, theorem1_segment, tight_segment
 from ..operators import act
 from ..vectors import Vector, check_like, zero_scalar, zeros_like
-from .base import Answer, as_scalar, registry
-from .smooth import SmoothConversion
+from .base import as_scalar, registry
+from .smooth import EXAMPLE, SmoothConversion
 from .tracked import Tracked, first_round, one_round
 
 
@@ -87,17 +85,13 @@ class SegmentConversion(SmoothConversion):
         """The part that Algorithm 1 has too."""
         return state.run
 
-    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 1 for this point of the segment."""
         return theorem1_segment(self.constants, regret, r=self.r, kappa=self.kappa, **details)
 
-    def tight(self, state: SegmentState, first: Sequence[float]) -> Answer:
+    def proved_tight(self, **sums: Any) -> Certificate:
         """The tight certificate for this point of the segment."""
-        return self.constants.practical or tight_segment(self.constants, r=self.r, **self.tight_sums(state, first))
+        return tight_segment(self.constants, r=self.r, **sums)
 
 
-registry.add(
-    "segment",
-    lambda oracle: SegmentConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=100), r=None),
-    "Algorithm 1 with samples elsewhere on the step",
-)
+registry.add("segment", lambda oracle: SegmentConversion(oracle, EXAMPLE, r=None), "Algorithm 1, samples on the step")

@@ -1,19 +1,20 @@
 """Algorithm 1: smooth nonconvex optimization by static regret."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from .. import _xp
-from ..certificates import theorem1, theorem1_sharp, tight
+from ..certificates import Certificate, theorem1, theorem1_sharp, tight
+from ..certificates.declared import noise_objection
 from ..checks import check_number
 from ..constants import KAPPA_LIMIT, Smooth
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Scalar, Vector, check_like
-from .base import Answer, registry
-from .tracked import Tracked, TrackedConversion, first_bound, first_round, one_round
+from .base import Answer, Samples, registry
+from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,29 +83,40 @@ class SmoothConversion(TrackedConversion):
         """All of it."""
         return state
 
-    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 1, whose printed constants hold up to kappa = 1."""
         if self.kappa > 1:
             return theorem1_sharp(self.constants, regret, kappa=self.kappa, **details)
         return theorem1(self.constants, regret, **details)
 
-    def tight(self, state: Any, first: Sequence[float]) -> Answer:
-        """The tight certificate of Algorithm 1."""
-        return self.constants.practical or tight(self.constants, **self.tight_sums(state, first))
-
-    def tight_sums(self, state: Any, first: Sequence[float]) -> dict[str, Any]:
-        """Q, N and W of each replication, and the bound on the first gradient."""
+    def tight(self, state: Any, samples: Samples) -> Answer:
+        """The tight certificate, or why there is none."""
+        if self.constants.practical:
+            return self.constants.practical
         sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
-        return {**sums, "first": first_bound(first, self.constants)}
+        first = min(fmean(samples.first), self.constants.G0**2)  # E|grad f(x_1)|^2 <= E|s_1|^2
+        found = self.proved_tight(**sums, first=first)
+        if found.bound < 0:
+            return f"the tight bound on a square is negative, {found.bound:.3g}: sigma is too small, or the run short"
+        return found
+
+    def proved_tight(self, **sums: Any) -> Certificate:
+        """The tight certificate of Algorithm 1."""
+        return tight(self.constants, **sums)
+
+    def objection(self, state: Any, samples: Samples | None = None) -> str:
+        """Also a sigma that is too small for the samples."""
+        why = super().objection(state)
+        if why or samples is None or self.constants.practical:
+            return why
+        found = self.tight(state, samples)
+        upper = None if isinstance(found, str) else found.interval
+        return noise_objection(self.constants, samples.spread, samples.energy, upper)
 
     def energy(self) -> float:
         """With the curvature of the loss."""
         return self.constants.energy(self.kappa)
 
 
-registry.add(
-    "smooth",
-    lambda oracle: SmoothConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=0.5, T=100), kappa=0.5),
-    "Algorithm 1, for smooth objectives",
-    predictable=True,
-)
+EXAMPLE = Smooth(M=2.0, beta=1.0, sigma=0.5, T=100)
+registry.add("smooth", lambda oracle: SmoothConversion(oracle, EXAMPLE, 0.5), "Algorithm 1", predictable=True)

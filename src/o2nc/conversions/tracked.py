@@ -1,19 +1,19 @@
 """The round that Algorithms 1 and 2 and their relatives share, and what their certificates need of it."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates import mean_interval
+from ..certificates import Certificate
+from ..certificates.replications import labelled
 from ..constants import Nonsmooth, Smooth
 from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
-from .base import Answer, Conversion
+from .base import Answer, Conversion, Samples
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
@@ -93,7 +93,7 @@ class TrackedConversion(Conversion):
         """The part of the state that `one_round` makes."""
 
     @abstractmethod
-    def proved(self, regret: float, rounds: int, **details: Any) -> Answer:
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """The theorem with this regret, its hypotheses met."""
 
     def sums(self, state: Any) -> dict[str, Array]:
@@ -117,17 +117,11 @@ class TrackedConversion(Conversion):
 
     def certificate(self, state: Any) -> Answer:
         """The theorem with the measured regret: a plug-in of one run, or a-posteriori from replications."""
-        seen = {name: _xp.floats(values) for name, values in self.sums(state).items()}
-        rounds, regrets = int(seen["rounds"][0]), seen["regret"]
-        if why := objection(seen):
-            return why
-        if len(regrets) == 1:
-            note = "the regret of one run stands for its expectation"
-            return self.theorem(regrets[0], rounds, label="plug-in", replications=1, note=note)
-        ends = [self.theorem(end, rounds) for end in mean_interval(regrets)]
-        interval = tuple(end if isinstance(end, str) else end.bound for end in ends)
-        found = {"replications": len(regrets), "interval": interval}
-        return self.theorem(fmean(regrets), rounds, label="a-posteriori", **found)
+        sums = self.sums(state)
+        rounds, answer = int(_xp.floats(sums["rounds"])[0]), self.objection(state)
+        if answer or isinstance(found := self.theorem(0.0, rounds), str):
+            return answer or found
+        return labelled(lambda regret, **details: self.proved(regret, rounds, **details), _xp.floats(sums["regret"]))
 
     def a_priori(self, x: Vector) -> Answer:
         """The theorem with the bound that the oracle states."""
@@ -138,17 +132,12 @@ class TrackedConversion(Conversion):
         """The bound on the energy of the losses that the constants give."""
         return self.constants.energy()
 
-
-def objection(seen: dict[str, list[float]]) -> str:
-    """Which hypothesis of the theorems the sums of a run contradict, in words; nothing if none."""
-    share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
-    if share > CLIPPED_LIMIT:
-        return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
-    if rounds := int(max(seen["longer"])):
-        return f"the oracle played an operator of norm above 1 in {rounds} rounds"
-    return ""
-
-
-def first_bound(first: Sequence[float], constants: Smooth) -> float:
-    """A bound on E|grad f(x_1)|^2 <= E|s_1|^2, estimated from the first samples, and at most G_0^2."""
-    return min(fmean(first), constants.G0**2)
+    def objection(self, state: Any, samples: Samples | None = None) -> str:
+        """Constants that are too small for the samples, or operators that are no contractions."""
+        seen = {name: _xp.floats(values) for name, values in self.sums(state).items()}
+        share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
+        if share > CLIPPED_LIMIT:
+            return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
+        if rounds := int(max(seen["longer"])):
+            return f"the oracle played an operator of norm above 1 in {rounds} rounds"
+        return ""

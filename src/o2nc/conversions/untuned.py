@@ -104,9 +104,4 @@ class UntunedConversion(Conversion):
         return weights_of(self.oracle, state.run.oracle)
 
 
-registry.add(
-    "untuned",
-    lambda oracle: UntunedConversion(oracle, kappa=1.0),
-    "Algorithm 1 without constants; practical",
-    predictable=True,
-)
+registry.add("untuned", lambda oracle: UntunedConversion(oracle, 1.0), "Algorithm 1, no constants", predictable=True)

@@ -73,7 +73,8 @@ def find(name: str, direction: str | Direction | Callable, **options: float) -> 
     from .function import Function
 
     if isinstance(direction, str) and direction in registry and "needs" not in registry[direction].facts:
-        return registry[direction].make(**options)  # type: ignore[no-any-return]
+        found: Direction = registry[direction].make(**options)
+        return found
     if not isinstance(direction, (str, type)):
         if isinstance(direction, Direction):
             return direction

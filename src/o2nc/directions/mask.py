@@ -1,6 +1,6 @@
 """The tracker on a part of the coordinates."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -35,7 +35,7 @@ class Mask:
     array([ 3., -0.])
     """
 
-    mask: Vector | Mapping[Array, Array] | Callable[[Array], Array | None]
+    mask: Any
     name: str = "mask"
     scale_free: ClassVar[bool] = False
     whole: ClassVar[bool] = False
@@ -65,7 +65,7 @@ class Mask:
         elif _xp.is_array(self.mask):
             found = self.mask
         else:
-            found = self.mask(a)  # type: ignore[operator]
+            found = self.mask(a)
         return _xp.namespace(a).ones_like(a) if found is None else _checked(found, a)
 
     def direction(self, state: MaskState, m: Vector) -> Vector:

@@ -13,17 +13,16 @@ except ModuleNotFoundError as error:
 
 from .cap import capped
 from .converted import ConvertState, convert
-from .expert import Expert, ExpertState
-from .hedged import HedgeState, hedge
-from .output import eval_params
-from .reports import Report, certificate, report
+from .hedged import hedge
+from .outcome import certificate, eval_params
+from .reports import Report, report
+from .transformed import Transformed, TransformedState
 
 __all__ = [
     "ConvertState",
-    "Expert",
-    "ExpertState",
-    "HedgeState",
     "Report",
+    "Transformed",
+    "TransformedState",
     "capped",
     "certificate",
     "convert",

@@ -1,19 +1,17 @@
 """Hedging between optimizers inside Theorem 1."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import optax
 
 from ..checks import brief
 from ..constants import Smooth
 from ..conversions import SegmentConversion
-from ..directions import Adam, Direction, Momentum, Polar, Sign
-from ..oracles import Adaptive, ShortMemoryHedge
-from .expert import Expert, is_transformation
+from ..directions import Direction, find
+from ..learners import Learner, ShortMemoryHedge
+from ..oracles import Adaptive
+from .transformed import with_transformations
 from .trees import Tree
-
-NAMED: dict[str, Callable[[], Direction]] = {"momentum": Momentum, "adam": Adam, "polar": Polar, "sign": Sign}
 
 
 def capped(
@@ -23,23 +21,23 @@ def capped(
     params: Tree = None,
     r: float | None = 1.0,
     kappa: float = 0.0,
-    learner: Callable[[Any], Any] = ShortMemoryHedge,
+    learner: Learner | None = None,
 ) -> SegmentConversion:
     r"""The certified relative of `hedge`: directions shortened to $\|m_t\|$, and the step of Theorem 1.
 
     $$x_{t+1}=x_t-\eta\sum_kw_{t,k}d_{t,k},\qquad\|d_{t,k}\|\le\|m_t\|.$$
 
     `convert` makes a transformation of it, and `certificate` reads the a-posteriori certificate. The default learner
-    forgets, so that no bound can be stated before the run; with `o2nc.oracles.AdaHedge` and "momentum" there is one.
+    forgets, so that no bound can be stated before the run; with `o2nc.learners.AdaHedge` and "momentum" there is one.
 
     Args:
         constants: of the objective; they prescribe the step and the rate of the tracker.
-        experts: names ("momentum", "adam", "polar", "sign"), directions of `o2nc.directions`, or transformations
-            of Optax, which become an `Expert`.
+        experts: names and directions of `o2nc.directions`, functions of the tracker of a leaf, or transformations
+            of Optax, which become a `Transformed`.
         params: a tree like the parameters, if a transformation knows its structure.
         r: where on the step samples are taken: 1 at its end, 0 at its start, None uniformly.
         kappa: of the descent loss, as in `o2nc.SmoothConversion`.
-        learner: makes the learner from a hull of K experts.
+        learner: over K losses, by default `o2nc.learners.ShortMemoryHedge`.
 
     Returns:
         An `o2nc.SegmentConversion`.
@@ -61,18 +59,6 @@ def capped(
     """
     if isinstance(experts, str) or not isinstance(experts, Sequence):
         raise TypeError(f"`experts` must be a sequence; got {brief(experts)}.")
-    directions = [_direction(k, expert, params) for k, expert in enumerate(experts)]
-    return SegmentConversion(Adaptive(directions, learner), constants, r=r, kappa=kappa)
-
-
-def _direction(k: int, expert: Any, params: Tree) -> Direction:
-    if isinstance(expert, str) and expert in NAMED:
-        return NAMED[expert]()
-    if isinstance(expert, Direction):
-        return expert
-    if is_transformation(expert):
-        return Expert(expert, params)
-    raise ValueError(
-        f"`experts[{k}]` must be one of {', '.join(map(repr, NAMED))}, a direction, or a transformation of Optax; "
-        f"got {brief(expert)}."
-    )
+    found = with_transformations(experts, params, None)
+    directions = [find(f"experts[{k}]", expert) for k, expert in enumerate(found)]
+    return SegmentConversion(Adaptive(directions, learner or ShortMemoryHedge()), constants, r=r, kappa=kappa)

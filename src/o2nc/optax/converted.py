@@ -1,5 +1,6 @@
 """Any conversion of the core as a gradient transformation."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -8,7 +9,8 @@ import optax
 
 from .. import _xp
 from ..conversions import Conversion
-from ..vectors import leaf
+from ..conversions.base import check_is_conversion
+from ..vectors import Blocks, leaf
 from .coins import first_key, next_key, round_of
 from .reports import Report, report_of
 from .trees import Form, Tree, check_parameters, like, restored, state_dtype, stored, to_blocks, to_tree
@@ -20,6 +22,7 @@ class ConvertState(NamedTuple):
     count: jax.Array  # type: ignore[assignment]  # the rounds so far, (); a tuple's own method is hidden, as in Optax
     conversion: Any  # the state of the conversion
     key: jax.Array  # of the coins to come
+    output: Blocks | None  # the output point, if it is not that where gradients are taken
     report: Report  # weights, regret and certificate after these rounds
 
 
@@ -53,23 +56,34 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
     >>> bool(params["x"][0] < 3.0), int(state.count)
     (True, 2)
     """
-    if isinstance(conversion, type) or not isinstance(conversion, Conversion):
-        raise TypeError(f"`conversion` must be a conversion, with init and update; got {conversion!r}.")
+    check_is_conversion(conversion)
+    return transformation(lambda tree, x, extra: conversion, seed)
+
+
+def transformation(
+    conversion_for: Callable[[Tree, Blocks | None, Mapping[str, Any]], Conversion], seed: int
+) -> optax.GradientTransformationExtraArgs:
+    """The transformation of a conversion that may know of the tree, the parameters and the extra arguments."""
     first = first_key(seed)
+
+    def kept(
+        conversion: Conversion, state: Any, x: Blocks | None, form: Form, count: jax.Array, key: jax.Array
+    ) -> ConvertState:
+        y = conversion.output(state, x)
+        output = None if y is x else stored(y, form)
+        return ConvertState(count, stored(state, form), key, output, report_of(conversion, state, count))
 
     def init(params: Tree) -> ConvertState:
         check_parameters(params)
-        form = jax.tree.structure(params)
-        x, law = to_blocks(params, state_dtype(params)), getattr(conversion, "tau", None)
+        x = to_blocks(params, state_dtype(params))
+        conversion, tau = conversion_for(params, x, {}), None
         place = _xp.device(leaf(x))  # of what is no vector
         key, count = jax.device_put(first, place), jnp.zeros((), jnp.int32, device=place)
-        if law is None:
-            state = conversion.init(x)
-        else:
+        if "tau" in conversion.needs:
             key, used = next_key(key)
-            state = conversion.init(x, tau=round_of(law, used))  # type: ignore[call-arg]
-        first_state = ConvertState(count, stored(state, form), key, report_of(conversion, state, count))
-        return jax.tree.map(jnp.copy, first_state)  # the core shares its zeros, which cannot be donated twice
+            tau = round_of(lambda u: conversion.tau(u, conversion.horizon or 1), used)
+        state = kept(conversion, conversion.init(x, tau=tau), x, jax.tree.structure(params), count, key)
+        return jax.tree.map(jnp.copy, state)  # the core shares its zeros, which cannot be donated twice
 
     def update(
         updates: Tree, state: ConvertState, params: Tree | None = None, **extra: Any
@@ -79,16 +93,15 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
             return updates, state
         floating = [a for a in jax.tree.leaves(state.conversion) if jnp.issubdtype(a.dtype, jnp.floating)]
         dtype = state_dtype(floating or updates)
-        key, used = next_key(state.key)
-        fixed = getattr(conversion, "r", None) is not None
-        dx, after = conversion.update(
-            to_blocks(updates, dtype),
-            restored(state.conversion),
-            None if params is None else to_blocks(params, dtype),
-            r=None if fixed else jax.random.uniform(used, (1,), dtype),
+        x, key, r = None if params is None else to_blocks(params, dtype), state.key, None
+        conversion = conversion_for(updates, x, extra)
+        if "r" in conversion.needs:
+            key, used = next_key(key)
+            r = jax.random.uniform(used, (1,), dtype)
+        s, before = to_blocks(updates, dtype), restored(state.conversion)
+        dx, after = conversion.update(s, before, x, r=r, value=extra.get("value"))
+        return like(to_tree(dx, form), updates), kept(
+            conversion, after, x, form, optax.safe_increment(state.count), key
         )
-        count = optax.safe_increment(state.count)
-        after_all = ConvertState(count, stored(after, form), key, report_of(conversion, after, count))
-        return like(to_tree(dx, form), updates), after_all
 
     return optax.GradientTransformationExtraArgs(init, update)

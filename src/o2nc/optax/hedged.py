@@ -1,7 +1,7 @@
-"""Hedging between optimizers: the practical rule of the front ends."""
+"""Hedging between optimizers: the practical rule on trees."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,30 +9,19 @@ import optax
 
 from .. import _xp
 from ..checks import brief, check_number, check_share
-from ..operators import Identity, trusted
-from ..oracles.short_memory import ShortMemoryHedge, ShortMemoryState
-from ..sets import Hull
-from .directions import Expert, check_experts
-from .reports import Report
-from .rule import Rule, Trackers
-from .trees import Tree, check_parameters, like, state_dtype
-
-
-class HedgeState(NamedTuple):
-    """What the rule remembers between two steps."""
-
-    count: jax.Array  # type: ignore[assignment]  # the steps so far, (); it hides a method of tuples, as in Optax
-    trackers: Trackers  # averages of the gradients, in trees like the parameters
-    d: tuple[Tree, ...]  # the directions of the last step, in trees; None for those that the trackers give
-    inner: tuple[Any, ...]  # the states of the experts that are transformations; None for others
-    played: jax.Array  # the learning rate of the last step, ()
-    learner: ShortMemoryState  # the state of the learner
-    report: Report  # the weights, and the regret against each expert
+from ..conversions import PracticalConversion
+from ..directions import Direction
+from ..learners import ShortMemoryHedge
+from ..operators import trusted
+from ..vectors import Blocks
+from .converted import transformation
+from .transformed import Shown, check_uphill, is_transformation, with_transformations
+from .trees import Tree
 
 
 def hedge(
     learning_rate: float | jax.Array | Callable[[jax.Array], Any],
-    experts: Sequence[Expert] = ("momentum", "adam", "polar"),
+    experts: Sequence[str | Direction | Callable | optax.GradientTransformation] = ("momentum", "adam", "polar"),
     *,
     b1: float = 0.9,
     b2: float = 0.999,
@@ -57,13 +46,14 @@ def hedge(
     the first step, and where neither "adam" is among the experts nor "polar" for a leaf that is no matrix,
     $f=1/\sqrt{\hat q}$, with the average $\hat q$ of $s^2$ over the leaf and its past.
 
-    State is kept in the widest dtype of the parameters and at least in float32; updates have the dtypes of the
-    gradients. `report` gives the weights, and the regret against each expert.
+    It is `convert` of `o2nc.conversions.PracticalConversion`: state is kept in the widest dtype of the parameters and
+    at least in float32, and updates have the dtypes of the gradients. `report` gives the weights, and the regret
+    against each expert.
 
     Args:
         learning_rate: that of AdamW; a number, an array, or a schedule.
-        experts: names among "momentum", "adam", "polar" and "sign"; functions from u of a leaf to a direction; or
-            gradient transformations of Optax that point uphill, such as ``optax.scale_by_adam()``. What functions and
+        experts: names and directions of `o2nc.directions`; functions from u of a leaf to a direction; or gradient
+            transformations of Optax that point uphill, such as ``optax.scale_by_adam()``. What functions and
             transformations return is played as it is.
         b1: the discount of the tracker.
         b2: the discount of the squared gradients.
@@ -74,7 +64,7 @@ def hedge(
         matrices: a function from a tree like the parameters to a tree of booleans: which leaves "polar" takes as
             matrices, by default those with two axes or more. For the others it is "adam".
 
-    Reference: `o2nc.oracles.ShortMemoryHedge`, and the rule in plain loops in ``tests/reference_practical.py``.
+    Reference: `o2nc.conversions.PracticalConversion`, and the rule in plain loops in ``tests/reference_practical.py``.
 
     >>> import jax.numpy as jnp
     >>> import optax
@@ -86,7 +76,6 @@ def hedge(
     >>> bool(jnp.max(jnp.abs(x)) < 0.3), state.report.weights.shape
     (True, (3,))
     """
-    rule = Rule(check_experts(experts), b1, b2, eps, matrices)
     check_learning_rate(learning_rate)
     for name, value in {"b1": b1, "b2": b2, "rho": rho}.items():
         check_hyperparameter(name, value, check_share)
@@ -95,59 +84,38 @@ def hedge(
     check_hyperparameter("c", c, lambda name, value: check_number(name, value, positive=True))
     if matrices is not None and not callable(matrices):
         raise TypeError(f"`matrices` must be a function from a tree to a tree of booleans; got {brief(matrices)}.")
-    K = len(rule.experts)
-    learner = trusted(ShortMemoryHedge, experts=Hull((Identity(),) * K), rho=rho, c=c)
-    decays = not isinstance(weight_decay, (int, float)) or weight_decay > 0
+    if isinstance(experts, str) or not isinstance(experts, Sequence) or not experts:
+        raise ValueError(f"`experts` must be a sequence of at least one expert; got {brief(experts)}.")
+    learner = trusted(ShortMemoryHedge, rho=rho, c=c)
 
-    def init(params: Tree) -> HedgeState:
-        check_parameters(params)
-        leaves, dtype = jax.tree.leaves(params), state_dtype(params)
-        place = _xp.device(jnp.asarray(leaves[0])) if leaves else None
-        numbers: Callable[..., jax.Array] = lambda *shape: jnp.zeros(shape, dtype, device=place)
-        trackers, d, inner = rule.init(params, dtype, numbers)
-        return HedgeState(
-            count=jnp.zeros((), jnp.int32, device=place),
-            trackers=trackers,
-            d=d,
-            inner=inner,
-            played=numbers(),
-            learner=ShortMemoryState(C=numbers(K), V=numbers(1), t=jnp.ones((1,), jnp.int32, device=place)),
-            report=Report(weights=numbers(K) + 1 / K, regret=numbers(K), bound=None, clipped=None),
+    def conversion(tree: Tree, x: Blocks | None, extra: Mapping[str, Any]) -> PracticalConversion:
+        chosen = jax.tree.leaves(tree) and matrices is not None
+        return PracticalConversion(
+            with_transformations(experts, tree, Shown(x, extra)),
+            lr=learning_rate,
+            b1=b1,
+            b2=b2,
+            eps=eps,
+            weight_decay=weight_decay,
+            learner=learner,
+            matrices=[bool(yes) for yes in jax.tree.leaves(matrices(tree))] if chosen else None,  # type: ignore[misc]
         )
 
-    def update(updates: Tree, state: HedgeState, params: Tree = None, **extra: Any) -> tuple[Tree, HedgeState]:
-        if not jax.tree.leaves(updates):
-            return updates, state
-        if decays and params is None:
+    decays = bool(conversion(None, None, {}).needs)  # raises if an argument is wrong
+    inner = transformation(conversion, 0)
+
+    def init(params: Tree) -> Any:
+        for k, expert in enumerate(experts):
+            if is_transformation(expert):
+                check_uphill(k, expert, params)
+        return inner.init(params)
+
+    def update(updates: Tree, state: Any, params: Tree = None, **extra: Any) -> tuple[Tree, Any]:
+        if params is None and decays and jax.tree.leaves(updates):
             raise ValueError("`update` must be given `params` for the weight decay; got none.")
-        s = jax.tree.map(lambda a: jnp.asarray(a, state.played.dtype), updates)
-        losses, scales = rule.charge(s, state.trackers, state.d, state.played)
-        learned = learner.observe(state.learner, losses)
-        w, lr = learner.weights(learned), _at(learning_rate, state.count, s)
-        s = jax.tree.map(lambda a: a + 0 * w[0], s)  # after the charge: now donated trackers can change in place
-        trackers = rule.track(s, scales, state.trackers)
-        directions, d, inner = rule.directions(s, trackers, state.inner, params, extra)
-        steps = jax.tree.map(lambda *ds: -lr * sum(w[k] * d for k, d in enumerate(ds)), *directions)
-        if decays:
-            steps = jax.tree.map(lambda step, p: step - lr * weight_decay * p, steps, params)
-        before: Any = state.report
-        regret = before.regret + before.weights @ losses - losses
-        return like(steps, updates), HedgeState(
-            count=optax.safe_increment(state.count),
-            trackers=trackers,
-            d=d,
-            inner=inner,
-            played=lr,
-            learner=learned,
-            report=Report(weights=w, regret=regret, bound=None, clipped=None),
-        )
+        return inner.update(updates, state, params, **extra)
 
     return optax.GradientTransformationExtraArgs(init, update)
-
-
-def _at(learning_rate: Any, count: jax.Array, s: Tree) -> jax.Array:
-    lr = learning_rate(count) if callable(learning_rate) else learning_rate
-    return jnp.asarray(lr, jax.tree.leaves(s)[0].dtype)
 
 
 def check_learning_rate(value: Any) -> None:

@@ -82,8 +82,4 @@ class ClippedFTRL:
         return ClippedFTRLState(m=self.b * state.m + s, v=self.b**2 * state.v + inner(s, s))
 
 
-registry.add(
-    "clipped-adam",
-    lambda oracle: ExponentiatedConversion(ClippedFTRL(D=1.0, b=0.9), T=100),
-    "conversion by discounted regret: clipped Adam",
-)
+registry.add("clipped-adam", lambda oracle: ExponentiatedConversion(ClippedFTRL(1.0, 0.9), T=100), "clipped Adam")

@@ -72,6 +72,4 @@ class NormalizedSGD(Conversion):
         return m * (-self.eta / norm), NormalizedSGDState(m=m)
 
 
-registry.add(
-    "normalized-sgd", lambda oracle: NormalizedSGD(eta=0.1), "SGD with momentum, every step as long as every other"
-)
+registry.add("normalized-sgd", lambda oracle: NormalizedSGD(eta=0.1), "SGD with steps of one length")

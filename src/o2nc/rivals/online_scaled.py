@@ -135,6 +135,4 @@ def check_scaled(name: str, alpha: float, P1: float, high: float) -> None:
         raise ValueError(f"`{name}(high=...)` must be positive and at least P1 = {P1}; got {high!r}.")
 
 
-registry.add(
-    "osgm", lambda oracle: OnlineScaled(alpha=0.1, P1=0.1), "online scaled gradients, with null steps; needs values"
-)
+registry.add("osgm", lambda oracle: OnlineScaled(alpha=0.1, P1=0.1), "online scaled gradients; needs values")

@@ -115,8 +115,4 @@ class OnlineScaledHeavyBall(Conversion):
         )
 
 
-registry.add(
-    "osgm-best",
-    lambda oracle: OnlineScaledHeavyBall(alpha=0.1, P1=0.1, weight=1.0),
-    "online scaled gradients with momentum; needs values",
-)
+registry.add("osgm-best", lambda _: OnlineScaledHeavyBall(alpha=0.1, P1=0.1, weight=1.0), "OSGM with momentum")

@@ -86,8 +86,4 @@ class RegularizedOMD:
         return RegularizedOMDState(delta=(self.b / (1 + self.eta * self.mu)) * (state.delta - self.eta * s))
 
 
-registry.add(
-    "momentum-scaled",
-    lambda oracle: ExponentiatedConversion(RegularizedOMD(0.5, 0.5, 0.9), T=100),
-    "conversion by discounted regret: momentum with random scaling",
-)
+registry.add("scaled-momentum", lambda _: ExponentiatedConversion(RegularizedOMD(0.5, 0.5, 0.9), 100), "random scaling")

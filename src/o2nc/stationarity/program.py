@@ -61,7 +61,8 @@ def best_mixture(atoms: Witness, y: Any, lam: float, weights: Any) -> Best:
         raise ValueError(f"`weights` must be {n} nonnegative numbers that sum to 1; got {brief(weights.tolist())}.")
     offset = atoms.y - y
     unit = float(np.abs(offset).max()) or 1.0
-    if float(np.abs(weights @ offset).max()) > GIVEN * unit:
+    size = unit + float(np.abs(y).max(initial=0.0))  # the mean is rounded in units of y, however close the atoms are
+    if float(np.abs(weights @ offset).max()) > GIVEN * size:
         raise ValueError(
             f"`weights` must give the atoms the mean `y`; it is off by {np.abs(weights @ offset).max():.3g}."
         )

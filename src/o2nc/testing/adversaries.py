@@ -10,7 +10,8 @@ from .. import _xp
 from ..losses import LinearLoss
 from ..operators import Operator
 from ..oracles.base import Oracle
-from .trials import Frame, Numbers, fail, method
+from .frame import Frame, Numbers
+from .trials import fail, method
 
 GROWTH = 16  # the regret after T rounds is compared with that after GROWTH * T rounds
 MILESTONES = {4**k for k in range(12)}  # the rounds after which the regret is compared with its bound
@@ -42,14 +43,10 @@ ADVERSARIES = (
 class Player:
     """The two halves of a round of an oracle as functions of arrays, compiled where that is usual."""
 
-    def __init__(self, oracle: Oracle, frame: Frame | None = None):
+    def __init__(self, oracle: Oracle, frame: Frame):
         self.oracle = oracle
-        compiled = (lambda f: f) if frame is None else (lambda f: _xp.compiled(f, frame.leaf))
-        self.act = compiled(lambda state, m: oracle.play(state, m) @ m)
-        self.learn = compiled(lambda state, s, m: oracle.learn(state, LinearLoss(s, m, 1.0)))
-        self.both = compiled(
-            lambda state, s, m: (oracle.play(state, m) @ m, oracle.learn(state, LinearLoss(s, m, 1.0)))
-        )
+        self.act = _xp.compiled(lambda state, m: oracle.play(state, m) @ m, frame.leaf)
+        self.learn = _xp.compiled(lambda state, s, m: oracle.learn(state, LinearLoss(s, m, 1.0)), frame.leaf)
 
 
 class Regret(NamedTuple):

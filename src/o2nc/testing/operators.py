@@ -8,7 +8,8 @@ import numpy as np
 from .. import _xp
 from ..operators import Operator
 from ..vectors import Vector, join, split
-from .trials import Frame, Numbers, attempt, check_like, check_traced, check_unchanged, copies, distance, fail
+from .frame import Frame, Numbers
+from .trials import attempt, check_instance, check_like, check_traced, check_unchanged, copies, distance, fail
 
 BASIS_LIMIT = 64  # up to this dimension the norm is exact, from the images of the basis vectors
 ROWS = 3
@@ -52,8 +53,7 @@ def check_operator(
     """
     frame = Frame(x)
     subject = f"`{type(operator).__name__}`"
-    if not isinstance(operator, Operator):
-        fail(subject, "must have a method `__matmul__`, so that `U @ v` applies it.")
+    check_instance(Operator, "operator", operator, "a method `__matmul__`, so that `U @ v` applies it")
     check_map(subject, operator, frame)
     check_image(f"{subject} in float32", operator, frame.in_float32())
     if _xp.can_trace(frame.leaf):

@@ -1,4 +1,4 @@
-"""What the checks share: vectors like an example, states compared leaf by leaf, and failures as sentences."""
+"""What the checks share: vectors and states compared leaf by leaf, and failures as sentences."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,18 +8,23 @@ import numpy as np
 
 from .. import _xp
 from ..states import is_named_tuple, leaves
-from ..vectors import Blocks, Vector, apply, check_vector, leaf
+from ..vectors import Blocks, Vector
+from .frame import Frame, Numbers
 
-Numbers = np.ndarray  # float64, the coordinates of a vector on the last axis
 T = TypeVar("T")
-
-ROUNDS = 3  # of every comparison of two runs; the first one of Algorithm 1 only fills the tracker
-LARGE = 3.0  # how much larger the samples before a checkpoint are, so that what is not stored is missed after it
 
 
 def fail(subject: Any, sentence: str) -> NoReturn:
     """Raise the failure of an object, or of a method that is named by a string, in one sentence."""
     raise AssertionError(f"{subject if isinstance(subject, str) else f'`{type(subject).__name__}`'} {sentence}")
+
+
+def check_instance(kind: type, name: str, thing: Any, methods: str) -> None:
+    """Fail unless ``thing`` is an instance of a class that has the methods of ``kind``; a class itself is a mistake."""
+    if isinstance(thing, type):
+        raise TypeError(f"`{name}` must be an instance; got the class {thing.__name__}. Did you mean a call of it?")
+    if not isinstance(thing, kind):
+        fail(thing, f"must have {methods}.")
 
 
 def method(thing: Any, name: str) -> str:
@@ -35,48 +40,6 @@ def attempt(subject: Any, rule: str, function: Callable[[], T]) -> T:
         lines = str(error).splitlines() or [""]
         reason = f"{type(error).__name__}: {lines[0]}".removesuffix(": ").rstrip(".")
     fail(subject, f"{rule}; it raised {reason}.")
-
-
-class Frame:
-    """Flat NumPy numbers as vectors in the shape, library, dtype and device of an example, and back."""
-
-    def __init__(self, x: Vector):
-        check_vector("x", x)
-        self.x, self.leaf, self.is_blocks = x, leaf(x), isinstance(x, Blocks)
-        self.batch: tuple[int, ...] = () if self.is_blocks else tuple(x.shape[:-1])
-        self.shapes = [tuple(a.shape) for a in x.arrays] if self.is_blocks else [(x.shape[-1],)]
-        self.d = sum(math.prod(shape) for shape in self.shapes)
-        self.tolerance = math.sqrt(_xp.machine_eps(self.leaf))
-
-    def vector(self, values: Numbers) -> Vector:
-        """The vector with these coordinates."""
-        if not self.is_blocks:
-            return self.scalar(values)
-        parts = np.split(values, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1)
-        pairs = zip(parts, self.x.arrays, strict=True)
-        return Blocks(tuple(_xp.from_numpy(np.array(part.reshape(a.shape)), a) for part, a in pairs))
-
-    def scalar(self, values: Numbers) -> Any:
-        """The scalar, of shape (..., 1), with this value."""
-        return _xp.from_numpy(np.array(values), self.leaf)  # a copy, since a broken class may write into it
-
-    def numbers(self, v: Vector) -> Numbers:
-        """The coordinates of a vector."""
-        if not self.is_blocks:
-            return np.asarray(_xp.to_numpy(v), dtype=float)
-        return np.concatenate([np.asarray(_xp.to_numpy(a), dtype=float).ravel() for a in v.arrays])
-
-    def draw(self, count: int, seed: int = 0) -> Numbers:
-        """``count`` standard normal vectors, the same for the same seed."""
-        return np.random.default_rng(seed).standard_normal((count, *self.batch, self.d))
-
-    def rows(self, *batch: int) -> "Frame":
-        """The frame of batches of this shape; without one, of a single run."""
-        return Frame(self.vector(np.zeros((*batch, self.d))))
-
-    def in_float32(self) -> "Frame":
-        """The same frame in single precision."""
-        return Frame(apply(lambda a: _xp.namespace(a).astype(a, _xp.namespace(a).float32), self.x))
 
 
 def copies(**inputs: Any) -> dict[str, Numbers]:

@@ -10,9 +10,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from .converted import Converted
-from .experts import Adam, Function, Mask, Momentum, Polar, Sign
-from .grouping import groups
+from .groups import groups
 from .hedged import Hedged
-from .records import log
+from .logging import log
 
-__all__ = ["Adam", "Converted", "Function", "Hedged", "Mask", "Momentum", "Polar", "Sign", "groups", "log"]
+__all__ = ["Converted", "Hedged", "groups", "log"]

@@ -10,16 +10,20 @@ from typing import Any, NamedTuple
 import torch
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
+from .kernels import Kernel
+
 Tensor = torch.Tensor
 SIZE = 2**17  # entries of a bucket
+UNCUT = 2**62  # no tensor has so many entries
+FACTORS = ("one", "u", "adam")  # of the arrays of kernels
 
 
-class Bucket(NamedTuple):
-    """A piece of one tensor, or several whole ones; tensors are known by their number.
+class Entries(NamedTuple):
+    """A piece of one tensor, or several tensors; they are known by their number, their row.
 
-    >>> bucket = Bucket((0,), slice(1, 3))
+    >>> entries = Entries((0,), slice(1, 3))
     >>> x = torch.arange(4.0)
-    >>> bucket.take([x]).mul_(10)
+    >>> entries.take([x]).mul_(10)
     tensor([10., 20.])
     >>> x
     tensor([ 0., 10., 20.,  3.])
@@ -30,7 +34,7 @@ class Bucket(NamedTuple):
     owner: Tensor | None = None  # of each entry, which of several rows it belongs to
 
     def take(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The entries, flat: a view of a piece, or a copy of whole tensors."""
+        """The entries, flat: a view of a piece, or a copy of several tensors."""
         if self.piece is not None:
             return tensors[self.rows[0]].view(-1)[self.piece]
         return _flatten_dense_tensors([tensors[row] for row in self.rows])  # type: ignore[no-untyped-call]
@@ -38,9 +42,9 @@ class Bucket(NamedTuple):
     def put(self, flat: Tensor, tensors: Sequence[Tensor]) -> None:
         """Bring back what was taken, and changed."""
         if self.piece is None:
-            whole = [tensors[row] for row in self.rows]
-            pieces = _unflatten_dense_tensors(flat, whole)  # type: ignore[no-untyped-call]
-            torch._foreach_copy_(whole, list(pieces))
+            mine = [tensors[row] for row in self.rows]
+            pieces = _unflatten_dense_tensors(flat, mine)  # type: ignore[no-untyped-call]
+            torch._foreach_copy_(mine, list(pieces))
 
     def numbers(self, values: Any, like: Tensor) -> Any:
         """The value of each tensor where its entries are: one float if it is the same for all, else a flat tensor."""
@@ -50,23 +54,23 @@ class Bucket(NamedTuple):
         return torch.tensor(chosen, dtype=like.dtype, device=like.device)[self.owner]
 
 
-def buckets(rows: Iterable[int], tensors: Sequence[Tensor], size: int, piece: int) -> Iterator[Bucket]:
+def cut(rows: Iterable[int], tensors: Sequence[Tensor], size: int, piece: int) -> Iterator[Entries]:
     """All of the given tensors: those below ``size`` entries packed up to that many, others in pieces of ``piece``.
 
     Reference: none; measured in benchmarks/torch_step.py.
 
-    >>> for bucket in buckets([0, 1, 2], [torch.zeros(3), torch.zeros(5), torch.zeros(1)], size=4, piece=4):
-    ...     print(bucket)
-    Bucket(rows=(1,), piece=slice(0, 4, None), owner=None)
-    Bucket(rows=(1,), piece=slice(4, 5, None), owner=None)
-    Bucket(rows=(0, 2), piece=None, owner=tensor([0, 0, 0, 1]))
+    >>> for entries in cut([0, 1, 2], [torch.zeros(3), torch.zeros(5), torch.zeros(1)], size=4, piece=4):
+    ...     print(entries)
+    Entries(rows=(1,), piece=slice(0, 4, None), owner=None)
+    Entries(rows=(1,), piece=slice(4, 5, None), owner=None)
+    Entries(rows=(0, 2), piece=None, owner=tensor([0, 0, 0, 1]))
     """
     pack: list[int] = []
     packed = 0
     for row in rows:
         tensor, n = tensors[row], tensors[row].numel()
         if n >= size and tensor.is_contiguous():
-            yield from (Bucket((row,), slice(k, min(k + piece, n))) for k in range(0, n, piece))
+            yield from (Entries((row,), slice(k, min(k + piece, n))) for k in range(0, n, piece))
             continue
         if pack and packed + n > size:
             yield _packed(pack, tensors)
@@ -77,8 +81,46 @@ def buckets(rows: Iterable[int], tensors: Sequence[Tensor], size: int, piece: in
         yield _packed(pack, tensors)
 
 
-def _packed(rows: list[int], tensors: Sequence[Tensor]) -> Bucket:
+def _packed(rows: list[int], tensors: Sequence[Tensor]) -> Entries:
     if len(rows) == 1:
-        return Bucket(tuple(rows))
+        return Entries(tuple(rows))
     counts = torch.tensor([tensors[row].numel() for row in rows], device=tensors[rows[0]].device)
-    return Bucket(tuple(rows), owner=torch.arange(len(rows), device=counts.device).repeat_interleave(counts))
+    return Entries(tuple(rows), owner=torch.arange(len(rows), device=counts.device).repeat_interleave(counts))
+
+
+class Bucket:
+    """Entries of parameters of one group that have the same kernels.
+
+    Args:
+        entries: which.
+        kernels: of the experts, each once, though several may be the same for these parameters.
+        group: the number of the group.
+
+    Reference: none.
+    """
+
+    def __init__(self, entries: Entries, kernels: Sequence[Kernel], group: int):
+        self.entries, self.kernels, self.group = entries, tuple(dict.fromkeys(kernels)), group
+        keys = [kernel.key for kernel in self.kernels if kernel.key]
+        self.kept = [key for key in keys if key != "root"]
+        self.tracked = ("m", "root") if "root" in keys else ("m",)
+        self.has_stored = any(kernel.is_stored for kernel in self.kernels)
+        self.ks = [tuple(k for k, other in enumerate(kernels) if other == kernel) for kernel in self.kernels]
+        self._views: dict[str, Tensor] = {}
+
+    def take(self, key: str, tensors: Sequence[Tensor]) -> Tensor:
+        """The entries of state tensors; those of a piece are always the same view."""
+        if self.entries.piece is None:
+            return self.entries.take(tensors)
+        if key not in self._views:
+            self._views[key] = self.entries.take(tensors)
+        return self._views[key]
+
+
+class Layout(NamedTuple):
+    """The buckets of the parameters that have gradients, and how to bring together what is found on each."""
+
+    buckets: list[Bucket]
+    places: tuple[Tensor, ...]  # row and column of the sums that are found, bucket by bucket
+    choice: Tensor  # for each row and expert of its group, which of the kernels of its buckets
+    factor: Tensor  # ... and which of the `FACTORS`

@@ -1,43 +1,184 @@
-"""What a checkpoint must be to be loaded, and how it is."""
+"""Checkpoints: the state of a conversion per parameter, what a ``state_dict`` must be, and how it is loaded.
 
-from collections.abc import Callable, Iterable
+``Optimizer.state`` is keyed by parameter, and distributed checkpoints keep nothing else. So `Blocks` in a state go
+block by block to their parameters, as do the states in `ByBlock`; all else (scalars, what a learner remembers) is there
+once for each parameter.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
-from .configuration import difference
-from .layout import Entry
+from .._xp import is_array
+from ..states import ByBlock, State, leaves, rebuild
+from ..vectors import Blocks
+from .groups import check_choice, listed
 from .shards import laid_out
 
-VERSION = 1  # of the layout of ``state_dict``
+VERSION = 2  # of the layout of ``state_dict``
+NUMBERS = 4  # that Philox makes of one counter
+BY_BLOCK = (Blocks, ByBlock)
+Entry = dict[str, Any]  # what an optimizer keeps for one parameter
+Form = State  # the structure of a state, with the key of each leaf in its place; for `Blocks`, in Blocks
 
 
-def load(opt: torch.optim.Optimizer, state_dict: dict[str, Any], read: Callable[[dict[str, Any]], list[Entry]]) -> None:
-    """Load a ``state_dict``, its state by ``read``: one entry a parameter, empty where there is none.
+def form_of(state: State, name: str = "state") -> Form:
+    """The structure of a state.
 
-    Torch would cast all of it, counters too, to the dtype of the parameter. What ``read`` raises is raised before
-    anything is changed.
+    >>> from o2nc.rivals import HeavyBall
+    >>> form_of(HeavyBall(eta=0.5).init(Blocks((torch.zeros(2),))))
+    HeavyBallState(m=Blocks(arrays=('state.m',)))
     """
-    entries: list[Entry] = []
+    return rebuild(state, (_keys(path, leaf) for path, leaf in leaves(state, name, BY_BLOCK)), whole=BY_BLOCK)
 
-    def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
-        saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
-        entries.extend(read(saved))
-        return {**saved, "state": {}}
 
-    def after(_: Any) -> None:
-        params = (p for group in opt.param_groups for p in group["params"])
-        opt.state.update((p, entry) for p, entry in zip(params, entries, strict=True) if entry)
+def _keys(path: str, leaf: Any) -> Any:
+    if isinstance(leaf, ByBlock):
+        return ByBlock(tuple(rebuild(part, (key for key, _ in leaves(part, path))) for part in leaf.parts))
+    return Blocks((path,)) if isinstance(leaf, Blocks) else path
 
-    handles = [
-        opt.register_load_state_dict_pre_hook(before),  # after those of the user
-        opt.register_load_state_dict_post_hook(after, prepend=True),
-    ]
-    try:
-        torch.optim.Optimizer.load_state_dict(opt, state_dict)
-    finally:
-        for handle in handles:
-            handle.remove()
+
+def scatter(state: State, count: int, name: str = "state") -> list[Entry]:
+    """One entry a parameter.
+
+    >>> from o2nc.rivals import HeavyBall
+    >>> scatter(HeavyBall(eta=0.5).init(Blocks((torch.zeros(2), torch.zeros(1)))), 2)
+    [{'state.m': tensor([0., 0.])}, {'state.m': tensor([0.])}]
+    """
+    entries: list[Entry] = [{} for _ in range(count)]
+    for path, leaf in leaves(state, name, BY_BLOCK):
+        if isinstance(leaf, ByBlock):
+            parts = [dict(leaves(part, path)) for part in leaf.parts]
+        else:
+            parts = [{path: part} for part in (leaf.arrays if isinstance(leaf, Blocks) else (leaf,) * count)]
+        for entry, part in zip(entries, parts, strict=True):
+            entry.update(part)
+    return entries
+
+
+def gather(form: Form, entries: Sequence[Entry]) -> State:
+    """The inverse of `scatter`.
+
+    >>> from o2nc.rivals import HeavyBall
+    >>> state = HeavyBall(eta=0.5).init(Blocks((torch.zeros(2), torch.zeros(1))))
+    >>> gather(form_of(state), scatter(state, 2)) == state
+    True
+    """
+    return rebuild(form, (_values(keys, entries) for _, keys in leaves(form, whole=BY_BLOCK)), whole=BY_BLOCK)
+
+
+def _values(keys: Any, entries: Sequence[Entry]) -> Any:
+    if isinstance(keys, ByBlock):
+        pairs = zip(keys.parts, entries, strict=True)
+        return ByBlock(tuple(rebuild(part, (entry[key] for _, key in leaves(part))) for part, entry in pairs))
+    if isinstance(keys, Blocks):
+        return Blocks(tuple(entry[keys.arrays[0]] for entry in entries))
+    return entries[0][keys]
+
+
+def words(value: Any, name: str = "conversion") -> Iterator[tuple[str, str]]:
+    """A configuration as (path, text): numbers in full, arrays by their shape, functions by their name.
+
+    Reference: none; it goes into ``state_dict``, which holds plain data only.
+
+    >>> from o2nc.rivals import HeavyBall
+    >>> dict(words(HeavyBall(eta=0.5)))
+    {'conversion': 'HeavyBall', 'conversion.eta': '0.5', 'conversion.mu': '0.9'}
+    """
+    if is_array(value):
+        yield name, f"an array of shape {tuple(value.shape)}"
+    elif isinstance(value, (tuple, list)):
+        yield name, f"{len(value)} items"
+        for k, item in enumerate(value):
+            yield from words(item, f"{name}[{k}]")
+    elif callable(value) and hasattr(value, "__qualname__"):
+        yield name, value.__qualname__
+    elif is_dataclass(value):
+        yield name, type(value).__qualname__
+        for field in fields(value):
+            yield from words(getattr(value, field.name), f"{name}.{field.name}")
+    else:
+        yield name, repr(value) if isinstance(value, (str, int, float, type(None))) else type(value).__qualname__
+
+
+class Optimizer(torch.optim.Optimizer):
+    """What `Hedged` and `Converted` share: a step with a closure, and a state that is loaded as it was saved.
+
+    Args:
+        params: parameters, named parameters, or groups.
+        defaults: the options of a group that has none of its own.
+        nonfinite: "raise" an error if gradients are not finite, or "skip" the step.
+
+    Reference: none.
+    """
+
+    _own: tuple[str, ...] = ("nonfinite",)  # attributes that are copied and pickled
+
+    def __init__(self, params: Any, defaults: dict[str, Any], nonfinite: str):
+        check_choice("nonfinite", nonfinite, ("raise", "skip"))
+        self.nonfinite = nonfinite
+        super().__init__(listed(params) or [{"params": []}], defaults)
+        if not any(group["params"] for group in self.param_groups):
+            raise ValueError("`params` must hold at least one parameter; got none.")
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step with the gradients of the parameters; returns the loss of ``closure``, if there is one."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._step()
+        return loss
+
+    def _step(self) -> None:
+        raise NotImplementedError
+
+    def _read(self, saved: dict[str, Any]) -> list[Entry]:
+        """The state in a ``state_dict``: one entry a parameter, empty where there is none."""
+        raise NotImplementedError
+
+    def refuse_nonfinite(self, when: str = "") -> None:
+        """Raise, unless steps with gradients that are not finite are left out."""
+        if self.nonfinite == "raise":
+            raise ValueError(
+                f"Gradients must be finite, and their squares; {when}they were not. Nothing was changed; "
+                f"`{type(self).__name__}(nonfinite='skip')` leaves such steps out."
+            )
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what ``state_dict()`` returned, into another dtype or device too; the configuration must be the same.
+
+        Torch would cast all of it, counters too, to the dtype of the parameter. What is raised is raised before
+        anything is changed.
+        """
+        entries: list[Entry] = []
+
+        def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
+            saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
+            check_counts(saved, self.param_groups)
+            entries.extend(self._read(saved))
+            return {**saved, "state": {}}
+
+        def after(_: Any) -> None:
+            params = (p for group in self.param_groups for p in group["params"])
+            self.state.update((p, entry) for p, entry in zip(params, entries, strict=True) if entry)
+
+        handles = [
+            self.register_load_state_dict_pre_hook(before),  # after those of the user
+            self.register_load_state_dict_post_hook(after, prepend=True),
+        ]
+        try:
+            super().load_state_dict(state_dict)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), **{name: getattr(self, name) for name in self._own}}
 
 
 def with_tuples(group: dict[str, Any]) -> dict[str, Any]:
@@ -58,15 +199,30 @@ def check_counts(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
 
 
 def check_version(found: Any, name: str) -> None:
-    """Raise unless a ``state_dict`` is of the class ``name``, in the layout that is known here."""
+    """Raise unless a ``state_dict`` is of the class ``name``, in the layout that is known here.
+
+    >>> check_version(1, "Hedged")
+    Traceback (most recent call last):
+        ...
+    ValueError: `state_dict` must be of `Hedged`, version 2; got version 1.
+    """
     if found != VERSION:
-        raise ValueError(f"`state_dict` must be of `{name}`, version {VERSION}; got {found}.")
+        got = "one of another optimizer" if found is None else f"version {found}"
+        raise ValueError(f"`state_dict` must be of `{name}`, version {VERSION}; got {got}.")
 
 
 def check_same(saved: dict[str, str], here: dict[str, str], what: str) -> None:
-    """Raise unless two configurations agree."""
-    if differs := difference(saved, here):
-        raise ValueError(f"`state_dict` must come from the same {what}; {differs}.")
+    """Raise unless two configurations agree.
+
+    >>> check_same({"conversion.eta": "0.5"}, {"conversion.eta": "0.1"}, "conversion")
+    Traceback (most recent call last):
+        ...
+    ValueError: `state_dict` must come from the same conversion; conversion.eta was 0.5 and is 0.1 here.
+    """
+    for name in {**here, **saved}:
+        if saved.get(name) != here.get(name):
+            differs = f"{name} was {saved.get(name, 'absent')} and is {here.get(name, 'absent')} here"
+            raise ValueError(f"`state_dict` must come from the same {what}; {differs}.")
 
 
 def entries(saved: dict[str, Any], like: Iterable[Entry]) -> list[Entry]:
@@ -94,3 +250,15 @@ def entry(saved: Entry, like: Entry, name: str) -> Entry:
     return {
         key: laid_out(value, like[key]).to(like[key].device, like[key].dtype, copy=True) for key, value in saved.items()
     }
+
+
+def coin(seed: int, k: int) -> float:
+    """The k-th uniform number of ``seed``, from 0; `o2nc.minimize` with that seed draws the same ones in order.
+
+    Reference: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011).
+
+    >>> coin(0, 5) == coin(0, 5) != coin(0, 6)
+    True
+    """
+    bits = np.random.Philox(np.random.SeedSequence([seed, 1])).advance(k // NUMBERS)
+    return float(np.random.Generator(bits).random(k % NUMBERS + 1)[-1])

@@ -1,25 +1,25 @@
 """Any conversion as a PyTorch optimizer."""
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from .._xp import in_parts
 from ..certificates import Certificate
 from ..conversions import Conversion
-from ..guarantees import CLIPPED_LIMIT, is_contraction, measured, stated
+from ..conversions.base import check_can_have, check_is_conversion
+from ..conversions.tracked import objection
 from ..vectors import Blocks, inner
-from .arguments import check_device
-from .coins import coin
-from .objections import objection
-from .report import Report
-from .shards import anywhere, laid_out, together
-from .two_points import TwoPoints
+from . import checkpoint
+from .groups import check_choice, check_dense, check_device, check_flags, check_group, is_rounding, listed_group
+from .report import Report, violated
+from .shards import anywhere, is_sharded, laid_out, local, replicated
 
 
-class Converted(TwoPoints):
+class Converted(checkpoint.Optimizer):
     r"""A conversion as a ``torch.optim.Optimizer``: the parameters are one vector, the gradients are one sample.
 
     $$x\leftarrow(1-lr\,w)\,x+lr\,\Delta x,\qquad(\Delta x,\text{state})\leftarrow\text{update}(s,\text{state},x).$$
@@ -28,18 +28,19 @@ class Converted(TwoPoints):
     the parameters and at least in float32. A parameter that is narrower is the rounding of a point that is kept
     with the state and moves in its place.
 
-    Parameters may lie in parts on several processes (``DTensor``, FSDP2): the vector is all of them.
+    Parameters may be sharded over several processes (``DTensor``, FSDP2): the vector is all of them.
 
     A parameter without a gradient has the gradient 0. A step in which no parameter has one does nothing, and so
     does a first step with gradients and ``lr`` all 0, which only makes the state.
 
-    Algorithm 2 (`NonsmoothConversion`) and its rivals have two points: during training the parameters hold $y_t$, where
-    samples are taken; `eval`, or ``with opt.output()``, lets them hold the output of the algorithm, and `train` brings
-    $y_t$ back. For other conversions these do nothing.
+    Algorithm 2 (`NonsmoothConversion`) and its rivals have a training point and an output: during training the
+    parameters hold $y_t$, where samples are taken; `eval`, or ``with opt.output()``, lets them hold the output of the
+    algorithm, and `train` brings $y_t$ back. For other conversions these do nothing.
 
     Args:
         params: parameters, named parameters, or groups with their own ``lr``, ``weight_decay`` and ``maximize``.
-        conversion: one of `o2nc.conversions`, or your own.
+        conversion: one of `o2nc.conversions` or `o2nc.rivals`, or your own. One that needs values of the objective is
+            refused.
         lr: factor of the displacement; a number or a tensor with one entry.
         weight_decay: w, decoupled.
         maximize: whether the objective is maximised.
@@ -48,7 +49,8 @@ class Converted(TwoPoints):
         nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step. Either way
             neither parameters nor state change.
         changed: "raise" an error if a point that is kept is no longer in the parameters, because they were changed
-            from outside or come from another checkpoint, or "accept" what they hold.
+            from outside or come from another checkpoint, or "accept" what they hold. (An output that was changed is
+            left by `train` all the same.)
         seed: of the algorithm's own coins, r_t and tau: those of `o2nc.minimize` with the same seed.
 
     Reference: Algorithms 1 and 2.
@@ -66,8 +68,9 @@ class Converted(TwoPoints):
     (True, 'plug-in')
     """
 
-    _bound: tuple[Certificate | None] | None = None  # what the oracle states, once it was asked
-    _own = ("conversion", "changed", "fresh_samples", "nonfinite")
+    _own = ("nonfinite", "conversion", "changed", "fresh_samples")
+    _form: checkpoint.Form = None  # the structure of the conversion's state, once it was needed
+    _stated: Certificate | str | None = None  # what the oracle states for these shapes, once it was asked
 
     def __init__(
         self,
@@ -82,61 +85,90 @@ class Converted(TwoPoints):
         changed: str = "raise",
         seed: int = 0,
     ):
-        for name, value in (("fresh_samples", fresh_samples), ("maximize", maximize)):
-            if not isinstance(value, bool):
-                raise TypeError(f"`{name}` must be True or False; got {value!r}.")
-        if nonfinite not in ("raise", "skip"):
-            raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
-        self.fresh_samples, self.nonfinite = fresh_samples, nonfinite
-        super().__init__(params, conversion, seed, changed, lr=lr, weight_decay=weight_decay, maximize=maximize)
-        if any(map(in_parts, self._params)):
-            self.certificate()  # here, where all processes are: one that makes a report alone cannot ask others
+        check_is_conversion(conversion)
+        check_can_have(conversion, frozenset({"tau", "x", "r"}), "`Converted`")
+        if "tau" in conversion.needs and conversion.horizon is None:
+            name = type(conversion).__name__
+            raise ValueError(f"`conversion` must know the number T of its rounds to draw its output; {name} does not.")
+        check_flags({"fresh_samples": fresh_samples, "maximize": maximize})
+        check_choice("changed", changed, ("raise", "accept"))
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
+        self.conversion, self.fresh_samples, self.changed = conversion, fresh_samples, changed
+        run: dict[str, Any] = {"version": checkpoint.VERSION, "seed": seed, "held": "training", "void": ""}
+        run["configuration"] = dict(checkpoint.words(conversion))
+        defaults = {"lr": lr, "weight_decay": weight_decay, "maximize": maximize, "run": run}
+        super().__init__(params, defaults, nonfinite)
+        if any(map(is_sharded, self._params)):
+            self._a_priori()  # here, where all processes are: one that makes a report alone cannot ask others
 
-    @torch.no_grad()
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
+        if self.t:
+            raise ValueError(f"Parameters must be added before the first step; {self.t} rounds were made.")
+        param_group = listed_group(param_group)
+        check_group({**self.defaults, **param_group})
+        self.state.clear()
+        super().add_param_group({**param_group, "run": self._run})
+        self._stated = None
+
+    @property
+    def t(self) -> int:
+        """The number of rounds so far."""
+        return next((int(entry["step"]) for entry in self.state.values() if entry), 0)
+
+    @property
+    def _params(self) -> list[torch.Tensor]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return functools.reduce(torch.promote_types, (p.dtype for p in self._params), torch.float32)
+
+    @property
+    def _run(self) -> dict[str, Any]:
+        """What is known of the run: the item "run" of every group, since checkpoints keep groups."""
+        return self.param_groups[0]["run"] if self.param_groups else self.defaults["run"]
+
+    def _set(self, *, void: str = "", **changes: str) -> None:
+        run = {**self._run, "void": self._run["void"] or void, **changes}  # a new dict: a `state_dict` is a snapshot
+        for group in self.param_groups:
+            group["run"] = run
+
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One round with the gradients as the sample; returns the loss of ``closure``, if there is one."""
         if self.held == "output":
             raise RuntimeError("The parameters hold the output point; `train()` must be called before `step()`.")
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        return super().step(closure)
+
+    def _step(self) -> None:
         if anywhere(any(p.grad is not None for p in self._params), self._params):
-            with together(self._params):
+            with replicated(self._params):
                 self._round(self._sample(), self.t + 1)
-        return loss
 
     def _round(self, s: Blocks, t: int) -> None:
         rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
         decays = [float(group["weight_decay"]) for group in self.param_groups for _ in group["params"]]
         if t == 1 and not any(rates) and not inner(s, s).any():
-            entries = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
-            self._keep([{key: a.clone() for key, a in entry.items()} for entry in entries])  # and write into it
+            found = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
+            self._keep([{key: a.clone() for key, a in entry.items()} for entry in found])  # and write into it
             return
         if not math.isfinite(inner(s, s)):
-            if self.nonfinite == "raise":
-                raise ValueError(
-                    f"Gradients must be finite, and their squares; in round {t} they were not. Nothing was changed; "
-                    "`Converted(nonfinite='skip')` leaves such steps out."
-                )
+            self.refuse_nonfinite(f"in round {t} ")
             self._set(void=f"the gradients of round {t} were not finite and were left out")
             return
-        self._settle("training")
-        x, before = self._point(), self._state()
-        r = coin(self._run["seed"], t) if getattr(self.conversion, "r", None) is None else None
-        dx, state = self.conversion.update(s, before, x, r=r)
-        void = self._run["void"] or objection(self.conversion, self.param_groups, self.fresh_samples, t)
-        if not void and not is_contraction(self.conversion, dx, before, state):
-            void = f"the oracle played an operator of norm above 1 in round {t}"
+        self._check_held("training")
+        x, r = self._point(), checkpoint.coin(self._run["seed"], t) if "r" in self.conversion.needs else None
+        dx, state = self.conversion.update(s, self._state(), x, r=r)
         pieces = zip(rates, decays, x.arrays, dx.arrays, self._params, strict=True)
         x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for lr, w, a, b, p in pieces))
-        entries = self._entries(state, x, t)
+        found = self._entries(state, x, t)
         for p, a in zip(self._params, x.arrays, strict=True):
             p.copy_(a)
-        self._keep(entries)
-        self._set(void=void)
-        if not void:
-            self._stated()  # so that each process knows it when it makes a report alone
+        self._keep(found)
+        self._set(void=violated(self.param_groups, self.fresh_samples, self.conversion.horizon, t))
+        if not self._run["void"]:
+            self._a_priori()  # so that each process knows it when it makes a report alone
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
@@ -144,61 +176,164 @@ class Converted(TwoPoints):
         blocks, dtype = [], self._dtype
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is not None and p.grad.layout != torch.strided:
-                    raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+                check_dense(p)
                 g = torch.zeros_like(p, dtype=dtype) if p.grad is None else laid_out(p.grad, p).to(dtype, copy=True)
                 blocks.append(-g if group["maximize"] else g)
         return Blocks(tuple(blocks))
 
+    def _point(self) -> Blocks:
+        """The training point: what is kept of it, else a copy of the parameters."""
+        t, dtype = self.t, self._dtype
+        kept = [(p, self.state[p].get("x") if t else None) for p in self._params]
+        return Blocks(tuple(p.detach().to(dtype, copy=True) if x is None else x for p, x in kept))
+
+    @property
+    def _has_output(self) -> bool:
+        """Whether the round of an output is drawn: then the output is another point than that of the samples."""
+        return "tau" in self.conversion.needs
+
+    def _initial(self) -> Any:
+        conversion, T = self.conversion, self.conversion.horizon
+        tau = conversion.tau(checkpoint.coin(self._run["seed"], 0), T) if self._has_output and T is not None else None
+        return conversion.init(self._point(), tau=tau)
+
+    def _state(self) -> Any:
+        if self.t == 0:
+            return self._initial()
+        if self._form is None:
+            self._form = checkpoint.form_of(self._initial())
+        return checkpoint.gather(self._form, [self.state[p] for p in self._params])
+
+    def _entries(self, state: Any, x: Blocks, t: int) -> list[checkpoint.Entry]:
+        found = checkpoint.scatter(state, len(x.arrays))
+        return [{"step": torch.tensor(t), "x": a, **entry} for a, entry in zip(x.arrays, found, strict=True)]
+
+    def _keep(self, found: list[checkpoint.Entry]) -> None:
+        dtype = self._dtype
+        for p, entry in zip(self._params, found, strict=True):
+            if p.dtype == dtype and not self._has_output:
+                del entry["x"]  # the parameter is the point
+            self.state[p] = {key: laid_out(a, p) if is_sharded(a) else a for key, a in entry.items()}
+
+    def _read(self, saved: dict[str, Any]) -> list[checkpoint.Entry]:
+        run = saved["param_groups"][0].get("run", {})
+        checkpoint.check_version(run.get("version"), "Converted")
+        here = dict(
+            checkpoint.words(self.conversion)
+        )  # not that of the groups: torch.distributed.checkpoint has written there
+        checkpoint.check_same(run["configuration"], here, "conversion")
+        if not saved["state"]:  # saved before the first step
+            return [{} for _ in self._params]
+        with replicated(self._params):
+            found = checkpoint.entries(saved, self._entries(self._initial(), self._point(), 0))
+        if missing := [k for k, entry in enumerate(found) if not entry]:
+            raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
+        return found
+
+    @property
+    def held(self) -> str:
+        """Which point the parameters hold, "training" or "output"."""
+        return self._run["held"]
+
+    def eval(self) -> None:
+        """Let the parameters hold the output point, to be evaluated or exported."""
+        self._hold("output")
+
+    def train(self) -> None:
+        """Let the parameters hold the point where samples are taken."""
+        self._hold("training")
+
+    @contextmanager
+    def output(self) -> Iterator[None]:
+        """A context in which the parameters hold the output point; after it they hold what they held before."""
+        before = self.held
+        self.eval()
+        try:
+            yield
+        finally:
+            if before == "training":
+                self.train()
+
+    @torch.no_grad()
+    def _hold(self, point: str) -> None:
+        if not self._has_output or self.held == point:
+            return
+        self._check_held(self.held)
+        if self.t:  # before the first round both are where the parameters are
+            for p, a in zip(self._params, (self._output() if point == "output" else self._point()).arrays, strict=True):
+                p.copy_(a)
+        self._set(held=point)
+
+    def _output(self) -> Blocks:
+        with replicated(self._params):
+            return self.conversion.output(self._state(), self._point())
+
+    def _check_held(self, point: str) -> None:
+        """Raise, or accept what the parameters hold, if it is not the point that the optimizer left there."""
+        if self.t == 0 or self._holds(point):
+            return
+        if self.changed == "raise":
+            other = next((f"the {at} point" for at in ("training", "output") if self._holds(at)), "something else")
+            raise RuntimeError(
+                f"The parameters must hold the {point} point of round {self.t}, which this optimizer left there; they "
+                f"hold {other}. They were changed from outside, or model and optimizer are from different checkpoints. "
+                "Load both from one, or give `changed='accept'` to go on from what the parameters hold."
+            )
+        if point == "training":
+            for p in self._params:
+                self.state[p] = {**self.state[p], "x": p.detach().to(self._dtype, copy=True)}
+        self._set(void=f"the parameters were changed from outside after round {self.t}")
+
+    def _holds(self, point: str) -> bool:
+        if point == "output" and not self._has_output:
+            return False
+        kept = self._output().arrays if point == "output" else [self.state[p].get("x") for p in self._params]
+        pairs = [(local(p), local(x)) for p, x in zip(self._params, kept, strict=True) if x is not None]
+        return not anywhere(any(not is_rounding(p, x) for p, x in pairs), self._params)
+
+    def _a_priori(self) -> Certificate | str:
+        """The certificate from the bound of the oracle, which depends on the shapes of the parameters only."""
+        if self._stated is None:
+            with replicated(self._params):
+                self._stated = self.conversion.a_priori(self._point())
+        return self._stated
+
+    def _verdict(self) -> Certificate | str:
+        """The certificate, or the reason why there is none."""
+        t, T = self.t, self.conversion.horizon
+        if isinstance(theorem := self.conversion.theorem(0.0), str):
+            return theorem
+        if why := self._run["void"] or violated(self.param_groups, self.fresh_samples, T, max(t, 1)):
+            return why
+        if t and T in (t, None):
+            return self.conversion.certificate(self._state())
+        sums = self._sums()
+        return (objection(sums) if "longer" in sums else "") or self._a_priori()
+
+    def _sums(self) -> dict[str, list[float]]:
+        found = self.conversion.sums(self._state()) if self.t else {}
+        return {name: value.flatten().tolist() for name, value in found.items()}
+
     @property
     def reason(self) -> str:
         """Why there is no certificate; empty if there is one."""
-        t = self.t
-        if why := self._run["void"] or objection(self.conversion, self.param_groups, self.fresh_samples, max(t, 1)):
-            return why
-        T, share = self.conversion.constants.T, self._measures().get("clipped", 0.0)
-        if share > CLIPPED_LIMIT:
-            return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
-        if t < T and self._stated() is None:
-            return f"the oracle states no bound, and {t} of T = {T} rounds were made"
-        return ""
+        return verdict if isinstance(verdict := self._verdict(), str) else ""
 
     def certificate(self) -> Certificate | None:
         """The theorem of the conversion: with the measured regret after T rounds, with the stated bound before.
 
         None if a hypothesis was not met in some round; `reason` says which.
         """
-        if self.reason:
-            return None
-        if self.t < self.conversion.constants.T:
-            return self._stated()
-        return measured(self.conversion, [self._measures()["regret"]])
-
-    def _stated(self) -> Certificate | None:
-        """The certificate from the bound of the oracle, which depends on the shapes of the parameters only."""
-        if self._bound is None:
-            with together(self._params):
-                self._bound = (stated(self.conversion, self._point()),)
-        return self._bound[0]
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
-        super().add_param_group(param_group)
-        self._bound = None
+        return None if isinstance(verdict := self._verdict(), str) else verdict
 
     def report(self) -> Report:
         """Rounds, regret and clipped share, if it has them, which point is held, and the certificate or the reason."""
-        certificate = self.certificate()
+        certificate, t, sums = self.certificate(), self.t, self._sums()
         return Report(
-            t=float(self.t),
-            **self._measures(),
+            t=float(t),
+            **{name: sums[name][0] / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
             held=self.held,
             certificate="none" if certificate is None else f"{certificate.name} ({certificate.label})",
             bound=math.inf if certificate is None else certificate.bound,
             reason=self.reason,
         )
-
-    def _measures(self) -> dict[str, float]:
-        entry, t = self.state.get(self._params[0], {}), max(self.t, 1)
-        shares = {"regret": 1, "clipped": t}
-        return {name: float(entry[f"state.{name}"]) / n for name, n in shares.items() if f"state.{name}" in entry}

@@ -1,26 +1,23 @@
 """An optimizer that hedges between the directions of others."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from .arguments import listed, listed_group, width
-from .books import Books
-from .checkpoint import VERSION, check_counts, check_same, check_version, entries, load
-from .experts import Expert
-from .layout import Entry
-from .options import check_options, names
+from ..directions import Mask, find
+from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
+from .groups import check_dense, check_flags, check_options, check_shared, listed_group, tensors, width
 from .report import Report, practical
 from .shards import laid_out, local, split_axes
-from .sweep import Sweep
+from .state import Experts, Table, masked
+from .step import Step
 
 SAME = ("experts", "weights")  # what a checkpoint cannot change
 PATIENCE = 200  # steps after which learners that have not moved are named
 
 
-class Hedged(torch.optim.Optimizer):
+class Hedged(Optimizer):
     r"""Weighs the directions of other optimizers by how well they keep what they promise.
 
     $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
@@ -33,14 +30,14 @@ class Hedged(torch.optim.Optimizer):
 
     State is kept per parameter, in float64 for those in float64 and else in float32; for a parameter that is narrower,
     a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step.
-    Parameters may lie in parts on several processes (``DTensor``, FSDP2): so does their state, and all weigh alike.
+    Parameters may be sharded over several processes (``DTensor``, FSDP2): so is their state, and all weigh alike.
 
     Args:
         params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,
             ``weight_decay``, ``experts``, ``weights``, ``matrices`` and ``maximize``.
         lr: the learning rate, that of AdamW; a number or a tensor with one entry.
-        experts: names among "momentum", "adam", "polar" and "sign"; `Momentum`, `Adam`, `Polar`, `Sign`, `Mask`; or
-            functions of the tracker, see `Function`.
+        experts: names, as "momentum", "adam", "polar", "sign" and "shampoo"; directions of `o2nc.directions`, or your
+            own; or functions of the tracker.
         betas: $b_1$ of the tracker and $b_2$ of the squared gradients.
         eps: $\epsilon$ of Adam.
         weight_decay: $\lambda$, decoupled.
@@ -55,7 +52,7 @@ class Hedged(torch.optim.Optimizer):
         foreach: whether small tensors are packed and large ones cut; None is True. The numbers are the same.
         compile: whether the elementwise work is compiled, with ``torch.compile``.
 
-    Reference: `tests/reference_practical.py`, the rule in plain loops.
+    Reference: `o2nc.conversions.PracticalConversion`, of which this is the fast path; they agree.
 
     >>> x = torch.tensor([[2.0, -1.0]], requires_grad=True)
     >>> opt = Hedged([x], lr=0.1)
@@ -85,138 +82,127 @@ class Hedged(torch.optim.Optimizer):
         foreach: bool | None = None,
         compile: bool = False,
     ):
-        for name, value in (("foreach", foreach), ("compile", compile)):
-            if not isinstance(value, bool) and not (name == "foreach" and value is None):
-                raise TypeError(f"`{name}` must be True or False; got {value!r}.")
-        if nonfinite not in ("raise", "skip"):
-            raise ValueError(f"`nonfinite` must be 'raise' or 'skip'; got {nonfinite!r}.")
-        self.nonfinite, self.foreach, self.compile = nonfinite, foreach is not False, compile
-        self._experts: list[tuple[Expert, ...]] = []
+        check_flags({"foreach": True if foreach is None else foreach, "compile": compile})
+        self.foreach, self.compile = foreach is not False, compile
+        self._experts: list[Experts] = []
         defaults = {
             "lr": lr, "experts": experts, "betas": betas, "eps": eps, "weight_decay": weight_decay, "weights": weights,
             "matrices": matrices, "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
-        super().__init__(listed(params) or [{"params": []}], defaults)
-        if not any(group["params"] for group in self.param_groups):
-            raise ValueError("`params` must hold at least one parameter; got none.")
+        super().__init__(params, defaults, nonfinite)
 
-    _books: Books | None = None
+    _own = ("nonfinite", "foreach", "compile", "_experts")
+    _table: Table | None = None
     _is_patient = True  # until the learners were looked at
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, at any time."""
-        param_group = listed_group(param_group)
-        experts = check_options({**self.defaults, **param_group}, self.param_groups)
-        super().add_param_group({**param_group, "experts": names(experts)})
+        group = {**self.defaults, **listed_group(param_group)}
+        check_options(group)
+        experts = chosen(group)
+        group["experts"] = experts.names
+        check_shared(group, self.param_groups)
+        super().add_param_group(group)
         self._experts.append(experts)
-        self._books = None
+        self._table = None
 
     @property
-    def books(self) -> Books:
-        """The books, opened anew after parameters were added or cast, or the state was loaded, replaced or cleared."""
-        if self._books is None or self._books.state is not self.state or not self._books.are_current():
-            self._books = Books(self.param_groups, self._experts, self.state)
-        return self._books
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step with the gradients of the parameters; returns the loss of ``closure``, if there is one."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        self._step()
-        return loss
+    def table(self) -> Table:
+        """The index of the state, made anew after parameters were added or cast, or the state was replaced."""
+        if self._table is None or not self._table.is_current(self.param_groups, self.state):
+            self._table = Table(self.param_groups, self._experts, self.state)
+        return self._table
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _step(self) -> None:
-        books = self.books
-        s = [check_gradient(p, cut) for p, cut in zip(books.params, books.in_parts, strict=True)]
+        table = self.table
+        s = [check_gradient(p, cut) for p, cut in zip(table.params, table.is_sharded, strict=True)]
         rows = tuple(row for row, g in enumerate(s) if g is not None)
-        if not rows and not any(books.in_parts):
+        if not rows and not any(table.is_sharded):
             return
-        there = torch.tensor([p.grad is not None for p in books.params])
-        fresh = [books.params[row] for row in rows if not self.state.get(books.params[row])]
-        books.start(rows)
-        sweep = Sweep(books, self.param_groups, s, rows, self.foreach, self.compile)
-        judgement = sweep.judge(there)
+        there = torch.tensor([p.grad is not None for p in table.params])
+        fresh = [table.params[row] for row in rows if not self.state.get(table.params[row])]
+        table.start(rows)
+        step = Step(table, s, rows, self.foreach, self.compile)
+        judgement = step.judge(there)
         is_finite = bool(judgement.squares.isfinite().all())
-        found = tuple(row for row in rows if judgement.there[row])
+        found = tuple(row for row, is_there in zip(rows, judgement.there[list(rows)].tolist(), strict=True) if is_there)
         if not found or not is_finite:
             for p in fresh:
                 del self.state[p]
-            if not is_finite and self.nonfinite == "raise":
-                raise ValueError(
-                    "Gradients must be finite, and their squares; they were not. Nothing was changed; "
-                    "`Hedged(nonfinite='skip')` leaves such steps out."
-                )
+            if not is_finite:
+                self.refuse_nonfinite()
             return
-        if found != rows:  # parts for which no process has a gradient
-            sweep = Sweep(books, self.param_groups, s, found, self.foreach, self.compile)
-        sweep.learn(judgement)
-        sweep.count(judgement)
-        sweep.move()
-        self._look(books)
+        if found != rows:  # shards for which no process has a gradient
+            step = Step(table, s, found, self.foreach, self.compile)
+        step.learn(judgement)
+        step.move()
+        self._look(table)
 
     @property
     def t(self) -> int:
         """The number of steps so far: the most of any parameter."""
-        return int(self.books.t.max())
+        return int(self.table.t.max())
 
     def report(self) -> Report:
         """Weights, their entropy, regret and effective step of each group: a dict; its ``str`` is a table."""
-        return practical(self.books, self.param_groups)
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what ``state_dict()`` returned, into another dtype or device too; the experts must be the same."""
-        load(self, state_dict, self._read)
+        return practical(self.table)
 
     def _read(self, saved: dict[str, Any]) -> list[Entry]:
-        check_counts(saved, self.param_groups)
         for k, (group, here) in enumerate(zip(saved["param_groups"], self.param_groups, strict=True)):
             check_version(group.get("version") if "experts" in group else None, "Hedged")
             was, now = ({f"{name} of group {k}": str(each[name]) for name in SAME} for each in (group, here))
             check_same(was, now, "experts and learners")
-        books = self.books
-        like = ({"x": e["m"], **e, **books.numbers(row)} for row, e in enumerate(map(books.entry, range(len(books.t)))))
+        table = self.table
+        like = ({"x": e["m"], **e, **table.numbers[row]} for row, e in enumerate(map(table.entry, range(len(table.t)))))
         found = entries(saved, like)
-        for p, entry in zip(books.params, found, strict=True):
+        for p, entry in zip(table.params, found, strict=True):
             if p.dtype == width(p):
                 entry.pop("x", None)  # the parameter is the point
             elif entry:
                 entry.setdefault("x", p.detach().to(width(p), copy=True))
         return found
 
-    def _look(self, books: Books) -> None:
+    def _look(self, table: Table) -> None:
         """Warn, once, if learners have not moved."""
-        if not self._is_patient or books.t.max() < PATIENCE or not books.played.any():
+        if not self._is_patient or table.t.max() < PATIENCE or not table.played.any():
             return
         self._is_patient = False
-        for rows, learner in books.learners:
-            if learner.K > 1 and (learner.weights() - 1 / learner.K).abs().max() < 1e-3:
-                experts = ", ".join(names(self._experts[books.group_of[rows[0]]]))
+        for rows, learner in table.learners:
+            if learner.K > 1 and (learner.now() - 1 / learner.K).abs().max() < 1e-3:
+                experts = ", ".join(self._experts[table.group_of[rows[0]]].names)
                 warnings.warn(
                     f"After {PATIENCE} steps the weights of {experts} are still those of the start. There is nothing "
                     "to learn if the experts are the same for these parameters, or the learning rate is too small.",
                     stacklevel=2,
                 )
 
-    def __getstate__(self) -> dict[str, Any]:
-        own = ("nonfinite", "foreach", "compile", "_experts")
-        return {**super().__getstate__(), **{name: getattr(self, name) for name in own}}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._books = None
+        self._table = None
 
 
-def check_gradient(p: torch.Tensor, is_in_parts: bool) -> torch.Tensor | None:
+def chosen(group: dict[str, Any]) -> Experts:
+    """The experts of a group, from names, directions and functions; raise unless each is one, and there once."""
+    given, options = group["experts"], {"b2": group["betas"][1], "eps": group["eps"]}
+    if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
+        raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
+    directions = tuple(find(f"experts[{k}]", each, **options) for k, each in enumerate(given))
+    found = Experts(directions, frozenset(each for each in given if isinstance(each, str)))
+    if len(set(found.names)) < len(found.names):
+        raise ValueError(f"`experts` must have different names; got {list(found.names)}.")
+    for mask in (each for each in found.directions if type(each) is Mask):
+        for p in tensors(group):
+            masked(mask, p, torch.zeros_like(p, dtype=width(p)))  # raises if it does not fit
+    return found
+
+
+def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:
     """The gradient as far as this process holds it, its entries in order; raise unless it is dense.
 
-    None if there is none; but for a part of a parameter it is 0, since another process may have one for its own.
+    None if there is none; but for a shard of a parameter it is 0, since another process may have one for its own.
     """
     if p.grad is None:
-        return torch.zeros_like(local(p)) if is_in_parts and split_axes(p) and p.requires_grad else None
-    if p.grad.layout != torch.strided:
-        raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
-    return local(laid_out(p.grad, p)).contiguous() if is_in_parts else p.grad.contiguous()
+        return torch.zeros_like(local(p)) if is_sharded and split_axes(p) and p.requires_grad else None
+    check_dense(p)
+    return local(laid_out(p.grad, p)).contiguous() if is_sharded else p.grad.contiguous()

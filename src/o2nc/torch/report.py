@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from .books import Books
-from .sweep import Sweep
+from .state import Table
+from .step import Step
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
 COLUMNS = ("group", "expert", "weight", "regret", "entropy", "effective step")
@@ -41,7 +41,7 @@ class Report(dict[str, Any]):
 
 
 @torch.no_grad()
-def practical(books: Books, groups: Sequence[dict[str, Any]]) -> Report:
+def practical(table: Table) -> Report:
     r"""The report of `Hedged`.
 
     For each group: the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
@@ -51,15 +51,12 @@ def practical(books: Books, groups: Sequence[dict[str, Any]]) -> Report:
 
     Reference: none.
     """
-    found = []
-    squares = _squares(books, groups)
-    learners = {row: (learner, learner.rows[k]) for rows, learner in books.learners for k, row in enumerate(rows)}
-    for g, group in enumerate(groups):
-        rows = [row for row, other in enumerate(books.group_of) if other == g]
+    found, squares = [], _squares(table)
+    for g, (group, rows) in enumerate(zip(table.groups, table.members, strict=True)):
         if not rows:
             continue
-        learner, own = learners[rows[0]][0], [learners[row][1] for row in rows]
-        w, size = learner.weights()[own], max(sum(books.local[row].numel() for row in rows), 1)
+        learner, own = table.learner_of[rows[0]][0], [table.learner_of[row][1] for row in rows]
+        w, size = learner.now()[own], max(sum(table.local[row].numel() for row in rows), 1)
 
         def named(values: torch.Tensor, names: Sequence[str] = group["experts"]) -> dict[str, float]:
             return dict(zip(names, values.tolist(), strict=True))
@@ -74,19 +71,40 @@ def practical(books: Books, groups: Sequence[dict[str, Any]]) -> Report:
                 "effective_step": (sum(squares[row] for row in rows) / size) ** 0.5,
             }
         )
-    t = int(books.t.max()) if len(books.t) else 0
+    t = int(table.t.max()) if len(table.t) else 0
     return Report(step=t, groups=found, certificate=None, reason=PRACTICAL)
 
 
-def _squares(books: Books, groups: Sequence[dict[str, Any]]) -> list[float]:
-    """|lr sum_k w_k d_k|^2 of the last step, by row: a step of length 1 from 0, without gradients or decay."""
-    rows = tuple(row for row, lr in enumerate(books.played.tolist()) if lr > 0)
-    found = [0.0] * len(books.params)
+def _squares(table: Table) -> list[float]:
+    """|lr sum_k w_k d_k|^2 of the last step, by row."""
+    rows = tuple(row for row, lr in enumerate(table.played.tolist()) if lr > 0)
+    found = [0.0] * len(table.params)
     if rows:
-        alone = [{**group, "lr": 1.0, "weight_decay": 0.0} for group in groups]
-        for row, d in zip(rows, Sweep(books, alone, [], rows, foreach=True, compile=False).mixture(), strict=True):
-            found[row] = float(books.played[row] * torch.linalg.vector_norm(d, dtype=torch.float64)) ** 2
+        for row, d in zip(rows, Step(table, [], rows, foreach=True, compile=False).mixture(), strict=True):
+            found[row] = float(table.played[row] * torch.linalg.vector_norm(d, dtype=torch.float64)) ** 2
     return found
+
+
+def violated(groups: Sequence[dict[str, Any]], fresh_samples: bool, T: int | None, t: int) -> str:
+    """The first hypothesis of a theorem about T rounds that round t does not meet, in words; nothing if it meets all.
+
+    Reference: Theorems 1 and 2; the label "practical" in the theory pages.
+
+    >>> violated([{"lr": 0.5, "params": [], "weight_decay": 0, "maximize": False}], True, 100, 1)
+    '`lr` must be 1 in every step; it was [0.5] in round 1'
+    """
+    rates = {float(group["lr"]) for group in groups}
+    narrow = {str(p.dtype) for group in groups for p in group["params"] if torch.finfo(p.dtype).bits < 32}
+    sentences = {
+        "`fresh_samples=True` was not declared": not fresh_samples,
+        f"`lr` must be 1 in every step; it was {sorted(rates)} in round {t}": rates != {1.0},
+        "a scheduler sets `lr`": any("initial_lr" in group for group in groups),
+        "there must be no weight decay": any(group["weight_decay"] != 0 for group in groups),
+        "some groups are maximised and some are not": len({bool(group["maximize"]) for group in groups}) > 1,
+        f"samples were taken at points rounded to {sorted(narrow)}": bool(narrow),
+        f"the theorem is about T = {T} rounds; this was round {t}": T is not None and t > T,
+    }
+    return next((why for why, is_violated in sentences.items() if is_violated), "")
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,47 @@
+"""Whether the samples of a run contradict the noise that was declared."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from ..constants import Smooth
+from .student import mean_interval
+
+CONFIDENCE = 0.999  # of the intervals: a true sigma is called too small in one run of a thousand
+
+
+def noise_objection(
+    constants: Smooth, spread: Sequence[float], energy: Sequence[float], upper: tuple[float, float] | None
+) -> str:
+    r"""How the samples of replications contradict sigma, in words with the numbers; nothing if they do not.
+
+    At $x_1$, which replications share, the mean of ``spread`` is an unbiased estimate of the variance. Over the run
+    $\frac1T\sum_tE\|s_t\|^2-\sigma^2\le\frac1T\sum_tE\|\nabla f(x_t)\|^2$, which the tight certificate bounds from
+    above: a sigma that is too small makes the lower bound too large and the upper one too small.
+
+    Args:
+        constants: those of the run.
+        spread: squared distances of the first samples from their mean, times n / (n - 1); none if x_1 is not shared.
+        energy: the sum of the squared samples of each replication.
+        upper: the interval of the tight bound; None if there is none.
+
+    Reference: none; the variance of a sample, and the identity behind `tight`.
+
+    >>> noise_objection(Smooth(M=1.0, beta=1.0, sigma=0.5, T=10), [1.0, 1.1, 0.9, 1.0], [0.0] * 4, None)
+    'sigma = 0.5 is too small: the variance of the samples at x1 is about 1, at least 0.472, and sigma^2 is 0.25'
+    """
+    sigma, T = constants.sigma, constants.T
+    if len(spread) > 1:
+        low, _ = mean_interval(spread, CONFIDENCE)
+        if low > sigma**2 * (1 + 1e-9):
+            return (
+                f"sigma = {sigma:g} is too small: the variance of the samples at x1 is about {fmean(spread):.3g}, "
+                f"at least {low:.3g}, and sigma^2 is {sigma**2:.3g}"
+            )
+    if len(energy) > 1 and upper is not None:
+        low, _ = mean_interval([each / T - sigma**2 for each in energy], CONFIDENCE)
+        if low > upper[1]:
+            return (
+                f"sigma = {sigma:g} is too small: with it the average squared gradient is at least {low:.3g} and at "
+                f"most {upper[1]:.3g}"
+            )
+    return ""

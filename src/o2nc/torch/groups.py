@@ -1,0 +1,176 @@
+"""Groups of parameters: what they are for a model, and what they must be."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from ..checks import check_number, check_share
+
+DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+SCOPES = ("shared", "group", "tensor")
+
+
+def groups(model: torch.nn.Module, *, weight_decay: float = 0.0, **options: Any) -> list[dict[str, Any]]:
+    """The parameters of a model in up to three groups for `Hedged`.
+
+    "matrices" are all with two axes or more, the weights of linear layers and convolutions. "embeddings" are the tables
+    of embedding layers, also where an output layer is tied to one: their rows are seen one by one, so that "polar" does
+    not take them as matrices. "vectors" are the rest, biases, norms and scalars: they do not decay.
+
+    Only parameters that require gradients are in them, each once, with their names. An output layer of its own is among
+    the matrices; the dicts can be changed before they are given to an optimizer.
+
+    Args:
+        model: any module.
+        weight_decay: of matrices and embeddings.
+        options: for all groups, as ``lr=3e-3``.
+
+    Reference: the custom of AdamW and Muon, Jordan et al. (2024).
+
+    >>> model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5))
+    >>> for group in groups(model, weight_decay=0.1):
+    ...     print(group["name"], [name for name, _ in group["params"]], group["weight_decay"], group["matrices"])
+    matrices ['1.weight'] 0.1 True
+    embeddings ['0.weight'] 0.1 False
+    vectors ['1.bias'] 0.0 False
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"`model` must be a torch.nn.Module; got a {type(model).__name__}.")
+    tables = {id(module.weight) for module in model.modules() if isinstance(module, TABLES)}
+    found: dict[str, list[tuple[str, torch.Tensor]]] = {"matrices": [], "embeddings": [], "vectors": []}
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            kind = "embeddings" if id(p) in tables else "matrices" if p.ndim >= 2 else "vectors"
+            found[kind].append((name, p))
+    if not any(found.values()):
+        raise ValueError("`model` must have parameters that require gradients; it has none.")
+    return [
+        {
+            "params": params,
+            "name": name,
+            "weight_decay": 0.0 if name == "vectors" else weight_decay,
+            "matrices": name == "matrices",
+            **options,
+        }
+        for name, params in found.items()
+        if params
+    ]
+
+
+def listed(params: Any) -> list[Any]:
+    """Parameters, named parameters or groups as a list; raise unless they are an ordered collection.
+
+    >>> listed(p for p in [1, 2])
+    [1, 2]
+    >>> listed(torch.nn.Linear(1, 1))
+    Traceback (most recent call last):
+        ...
+    TypeError: `params` must be tensors, named tensors or groups, in order; got a Linear.
+    """
+    if isinstance(params, torch.Tensor):
+        return [params]
+    if isinstance(params, (str, set, dict)) or not isinstance(params, Iterable):
+        raise TypeError(f"`params` must be tensors, named tensors or groups, in order; got a {type(params).__name__}.")
+    return list(params)
+
+
+def listed_group(group: Any) -> dict[str, Any]:
+    """A group with its parameters as a list; raise unless it is a dict that has some."""
+    if not isinstance(group, dict) or "params" not in group:
+        got = sorted(map(str, group)) if isinstance(group, dict) else f"a {type(group).__name__}"
+        raise TypeError(f"A group must be a dict with the key 'params'; got {got}.")
+    return {**group, "params": listed(group["params"])}
+
+
+def tensors(group: dict[str, Any]) -> list[Any]:
+    """The parameters of a group without their names."""
+    return [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in group["params"]]
+
+
+def check_device(params: Iterable[torch.Tensor]) -> None:
+    """Raise unless parameters are on one device."""
+    if len(devices := {str(p.device) for p in params}) > 1:
+        raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
+
+
+def check_dense(p: torch.Tensor) -> None:
+    """Raise unless the gradient of a parameter is dense, if it has one."""
+    if p.grad is not None and p.grad.layout != torch.strided:
+        raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+
+
+def check_group(group: dict[str, Any]) -> None:
+    """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors, each once."""
+    for name in ("lr", "weight_decay"):
+        value = group[name]
+        if isinstance(value, torch.Tensor):
+            if value.numel() != 1:
+                raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
+            value = value.item()
+        check_number(name, value)
+    params = tensors(group)
+    for p in params:
+        if not isinstance(p, torch.Tensor):
+            raise TypeError(f"`params` must be tensors; got a {type(p).__name__} among them.")
+        if p.dtype not in DTYPES:
+            raise TypeError(f"`params` must have one of the dtypes {', '.join(map(str, DTYPES))}; got {p.dtype}.")
+    if len({id(p) for p in params}) < len(params):
+        raise ValueError("`params` must hold every parameter once; a group has one of them twice.")
+
+
+def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
+    """Whether ``p`` is ``x``, rounded to its dtype, or first to that of a model from which it was loaded.
+
+    >>> x = torch.tensor([0.1], dtype=torch.float64)
+    >>> is_rounding(x.to(torch.bfloat16), x), is_rounding(x.to(torch.float16).to(torch.float32), x)
+    (True, True)
+    >>> is_rounding(x + 1e-16, x)
+    False
+    """
+    return any(torch.equal(p, x.to(dtype).to(p.dtype)) for dtype in (p.dtype, *DTYPES))
+
+
+def width(p: torch.Tensor) -> torch.dtype:
+    """The dtype of the state of a parameter: float64 for float64, else float32."""
+    return torch.float64 if p.dtype == torch.float64 else torch.float32
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"`{name}` must be among {choices}; got {value!r}.")
+
+
+def check_flags(flags: dict[str, Any]) -> None:
+    """Raise unless all are True or False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"`{name}` must be True or False; got {value!r}.")
+
+
+def check_options(group: dict[str, Any]) -> None:
+    """Raise unless the options of a group of `Hedged` are what they must be; its experts are another matter."""
+    check_group(group)
+    betas = group["betas"]
+    if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+        raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
+    for name, value in (("betas[0]", betas[0]), ("betas[1]", betas[1]), ("rho", group["rho"])):
+        check_share(name, value)
+    for name in ("eps", "c"):
+        check_number(name, group[name], positive=True)
+    check_flags({name: group[name] for name in ("maximize", "matrices")})
+    check_choice("weights", group["weights"], SCOPES)
+
+
+def check_shared(group: dict[str, Any], others: Iterable[dict[str, Any]]) -> None:
+    """Raise unless groups that have one learner have one discount and one rate."""
+    for other in others:
+        if {other["weights"], group["weights"]} == {"shared"} and other["experts"] == group["experts"]:
+            for name in ("rho", "c"):
+                if other[name] != group[name]:
+                    raise ValueError(
+                        f"Groups with the same experts and `weights='shared'` must have the same `{name}`; got "
+                        f"{other[name]} and {group[name]}."
+                    )

@@ -1,0 +1,286 @@
+"""What `Hedged` keeps of every parameter, and where it lies."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+
+from ..conversions.practical import charge
+from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
+from ..learners import ShortMemoryHedge
+from ..states import State, leaves
+from ..vectors import Blocks
+from .buckets import FACTORS, Bucket, Layout, cut
+from .checkpoint import Entry, Form, form_of, gather, scatter
+from .groups import check_device, width
+from .kernels import Kernel, kernel_of
+from .shards import is_sharded, laid_out, local, shard
+
+Tensor = torch.Tensor
+LAYOUTS = 3  # that are kept besides a new one
+SCALARS = ("t", "q", "f", "played")  # steps, the average of s^2, u = f m^ and the lr when it was moved last
+
+
+class Experts(NamedTuple):
+    """The experts of a group."""
+
+    directions: tuple[Direction, ...]
+    named: frozenset[str]  # those that were given by name: their Adam has the betas and eps of the group
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(direction.name for direction in self.directions)
+
+
+class Weights:
+    """A learner over K experts, once for each of some rows; it sees numbers only.
+
+    Its state lies in the state of the parameters, as views of one array a field: a row that many share is in each.
+
+    Args:
+        K: the number of experts.
+        group: its "rho", the discount, and "c", the factor of the rate, may change at any time.
+        rows: for every parameter, its row.
+
+    Reference: `o2nc.learners.ShortMemoryHedge`.
+
+    >>> weights = Weights(2, {"rho": 0.9, "c": 3.0}, [0, 0])
+    >>> weights.learn(torch.tensor([[-1.0, 0.0]], dtype=torch.float64))
+    >>> weights.now().round(decimals=2)
+    tensor([[0.9200, 0.0800]], dtype=torch.float64)
+    >>> weights.regret.round(decimals=2)
+    tensor([[ 0.5000, -0.5000]], dtype=torch.float64)
+    """
+
+    def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
+        self.K, self.group, self.rows = K, group, torch.tensor(rows)
+        self.regret = torch.zeros(max(rows) + 1, K, dtype=torch.float64)
+        state = self.learner.init(torch.zeros_like(self.regret))
+        self.state = type(state)(*(field.clone() for field in state))
+
+    @property
+    def learner(self) -> ShortMemoryHedge:
+        """The learner of the core."""
+        return ShortMemoryHedge(rho=self.group["rho"], c=self.group["c"])
+
+    def now(self) -> Tensor:
+        """w, of shape (rows, K)."""
+        return self.learner.weights(self.state)
+
+    def judge(self, kept: Tensor, promised: Tensor) -> None:
+        """Learn from what the experts kept of what they promised, each of shape (parameters, K)."""
+        sums = torch.zeros(2, *self.regret.shape, dtype=torch.float64)
+        self.learn(charge(*sums.index_add_(1, self.rows, torch.stack([kept, promised]))))
+
+    def learn(self, losses: Tensor) -> None:
+        """Learn from losses of shape (rows, K)."""
+        self.regret += (self.now() * losses).sum(-1, keepdim=True) - losses
+        for field, value in zip(self.state, self.learner.learn(self.state, losses), strict=True):
+            field.copy_(value)
+
+    def views(self) -> list[Entry]:
+        """What is remembered in each row."""
+        fields = {**self.state._asdict(), "regret": self.regret}
+        rows = zip(*(field.unbind() for field in fields.values()), strict=True)
+        return [dict(zip(fields, row, strict=True)) for row in rows]
+
+
+class Table:
+    """All parameters by number (their row), their groups, kernels, learners and state.
+
+    ``Optimizer.state`` stays the only store: the numbers of the parameters and what learners remember are kept as one
+    array each, on the CPU in float64, and the state of every parameter holds views of them.
+
+    Args:
+        groups: the optimizer's.
+        experts: of each group.
+        state: the optimizer's.
+
+    Reference: none; ``torch.distributed.checkpoint`` keeps what is keyed by parameter, and nothing else.
+    """
+
+    def __init__(self, groups: Sequence[dict[str, Any]], experts: Sequence[Experts], state: Any):
+        self.groups, self.state = groups, state
+        self.params: list[Tensor] = [p for group in groups for p in group["params"]]
+        check_device(self.params)
+        self.group_of = [g for g, group in enumerate(groups) for _ in group["params"]]
+        rows = iter(range(len(self.params)))
+        self.members = [[next(rows) for _ in group["params"]] for group in groups]  # of each group
+        self.local = [local(p) for p in self.params]  # what this process holds of them
+        self.is_sharded = [is_sharded(p) for p in self.params]  # to be asked for each parameter in each step
+        self.sizes = [p.numel() for p in self.params]
+        self.experts = [
+            {d.name: taken(d, p, group) for d in chosen.directions}
+            for group, chosen in zip(groups, experts, strict=True)
+            for p in group["params"]
+        ]
+        self.kernels: list[tuple[Kernel, ...]] = [
+            tuple(kernel_of(name, direction, name in experts[g].named) for name, direction in mine.items())
+            for g, mine in zip(self.group_of, self.experts, strict=True)
+        ]
+        adam = (
+            next((k for k, direction in enumerate(mine.values()) if isinstance(direction, Adam)), -1)
+            for mine in self.experts
+        )
+        self.adam = torch.tensor(list(adam))  # which expert has Adam's direction; -1 if none has
+        n = len(self.params)
+        self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
+        self.learners = self._learners(experts)
+        self.learner_of: dict[int, tuple[Weights, int]] = {}  # and the row there
+        self.numbers = self._numbers()
+        self._layouts: dict[Any, Layout] = {}
+        self._forms: dict[tuple[int, str], Form] = {}
+        self.marks: dict[int, tuple[Any, ...]] = {}  # of the rows that have state
+        self.tensors: dict[str, list[Any]] = defaultdict(lambda: [None] * n)  # of the state, by key and row
+        for row, p in enumerate(self.params):
+            if state.get(p):
+                self._enter(row)
+
+    def _learners(self, experts: Sequence[Experts]) -> list[tuple[list[int], Weights]]:
+        """For each learner the rows of its parameters; those that share a row of the learner are judged together."""
+        members: dict[Any, list[int]] = {}
+        for row, g in enumerate(self.group_of):
+            shared = self.groups[g]["weights"] == "shared"
+            members.setdefault(experts[g].names if shared else g, []).append(row)
+        found = []
+        for rows in members.values():
+            group, K = self.groups[self.group_of[rows[0]]], len(self.kernels[rows[0]])
+            own = list(range(len(rows))) if group["weights"] == "tensor" else [0] * len(rows)
+            found.append((rows, Weights(K, group, own)))
+        return found
+
+    def _numbers(self) -> list[Entry]:
+        """The numbers of each parameter and of its learner, as views of the table."""
+        scalars = zip(*(getattr(self, key).unbind() for key in SCALARS), strict=True)
+        found: list[Entry] = [dict(zip(SCALARS, row, strict=True)) for row in scalars]
+        for rows, learner in self.learners:
+            views = learner.views()
+            for row, own in zip(rows, learner.rows.tolist(), strict=True):
+                found[row].update(views[own])
+                self.learner_of[row] = learner, own
+        return found
+
+    def start(self, rows: Sequence[int]) -> None:
+        """Make the state of parameters that have none."""
+        for row in rows:
+            if not self.state.get(self.params[row]):
+                self.state[self.params[row]] = self.entry(row)
+                self._enter(row)
+
+    def entry(self, row: int) -> Entry:
+        """What is kept of a parameter besides numbers, before its first step."""
+        p, held = self.params[row], self.local[row]
+
+        def zeros() -> Tensor:
+            return shard(torch.zeros(held.shape, dtype=width(p), device=p.device), p)
+
+        entry: Entry = {"m": zeros()}
+        for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
+            if kernel.key:
+                entry[kernel.key] = masked(direction, p, zeros()) if type(direction) is Mask else zeros()
+            if kernel.is_stored:
+                entry |= self._initial(row, name)
+        if p.dtype != width(p):
+            entry["x"] = shard(held.to(width(p), copy=True, memory_format=torch.contiguous_format), p)
+        return entry
+
+    def _initial(self, row: int, name: str) -> Entry:
+        """The first state of a direction that is computed tensor by tensor: on the shard if it is elementwise."""
+        p, direction = self.params[row], self.experts[row][name]
+        shape = p.shape if direction.whole else self.local[row].shape
+        x = Blocks((torch.zeros(shape, dtype=width(p), device=p.device),))
+        state = direction.init(x)
+        if not isinstance(direction, OnMatrices):
+            direction.direction(state, x)  # a function that does not fit raises before anything moves
+        self._forms[row, name] = form_of(state, name)
+        (entry,) = scatter(state, 1, name)
+        vectors = {key for key, leaf in leaves(state, name, Blocks) if isinstance(leaf, Blocks) and not direction.whole}
+        return {key: shard(a.clone(), p) if key in vectors else a.clone() for key, a in entry.items()}
+
+    def memory(self, row: int, name: str) -> State:
+        """The state of a direction that is computed tensor by tensor."""
+        if (row, name) not in self._forms:
+            self._initial(row, name)
+        return gather(self._forms[row, name], [{key: held[row] for key, held in self.tensors.items()}])
+
+    def _enter(self, row: int) -> None:
+        """Take the numbers of a parameter over, and let its state hold views of the table.
+
+        If the model was moved or cast, the state follows; a parameter that has become narrow gets its point.
+        """
+        p, numbers = self.params[row], self.numbers[row]
+        entry = self.state[p]
+        if p.dtype == width(p):
+            entry.pop("x", None)
+        elif "x" not in entry:
+            entry["x"] = self.entry(row)["x"]
+        for key, tensor in entry.items():
+            if key not in numbers:
+                dtype = width(p) if tensor.is_floating_point() else tensor.dtype
+                entry[key] = tensor.to(p.device, dtype).contiguous()
+                self.tensors[key][row] = local(entry[key])
+        for key, own in numbers.items():
+            if key in entry:
+                own.copy_(entry[key])
+            entry[key] = own
+        self.marks[row] = self.mark(row)
+
+    def mark(self, row: int) -> tuple[Any, ...]:
+        """What must stay the same of a parameter and its state, or a new table is made."""
+        p = self.params[row]
+        return (p.dtype, p.device, p.is_contiguous(), *map(id, self.state.get(p, {}).values()))
+
+    def is_current(self, groups: Any, state: Any) -> bool:
+        """Whether nobody has replaced a tensor of the state, removed it, or cast or moved a parameter."""
+        same = groups is self.groups and state is self.state
+        return same and all(self.mark(row) == mark for row, mark in self.marks.items())
+
+    def layout(self, rows: tuple[int, ...], size: int, piece: int) -> Layout:
+        """The layout of these rows in buckets of the given sizes."""
+        if (rows, size, piece) not in self._layouts:
+            self._layouts = dict(list(self._layouts.items())[-LAYOUTS:])  # older ones are of the past
+            self._layouts[rows, size, piece] = self._layout(rows, size, piece)
+        return self._layouts[rows, size, piece]
+
+    def _layout(self, rows: tuple[int, ...], size: int, piece: int) -> Layout:
+        alike: dict[Any, list[int]] = {}
+        for row in rows:
+            alike.setdefault((self.group_of[row], self.kernels[row], width(self.params[row])), []).append(row)
+        buckets, shape = [], (len(self.params), max(map(len, self.kernels)))
+        choice, factor = (torch.zeros(shape, dtype=torch.long) for _ in range(2))
+        for (group, kernels, _), mine in alike.items():
+            buckets += [Bucket(entries, kernels, group) for entries in cut(mine, self.local, size, piece)]
+            distinct = list(dict.fromkeys(kernels))
+            choice[mine, : len(kernels)] = torch.tensor([distinct.index(kernel) for kernel in kernels])
+            factor[mine, : len(kernels)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in kernels])
+        columns = [(each.entries.rows, range(2 + 2 * len(each.kernels))) for each in buckets]
+        places = [(row, column) for mine, each in columns for column in each for row in mine]
+        return Layout(buckets, torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(-1), choice, factor)
+
+    def weights(self) -> Tensor:
+        """The weights of the experts, by row; 0 where a group has fewer."""
+        found = torch.zeros(len(self.params), max(learner.K for _, learner in self.learners), dtype=torch.float64)
+        for rows, learner in self.learners:
+            found[rows, : learner.K] = learner.now()[learner.rows]
+        return found
+
+
+def taken(direction: Direction, p: Tensor, group: dict[str, Any]) -> Direction:
+    """What a direction is for a parameter: one of matrices has a fallback elsewhere, and needs none on a matrix."""
+    if not isinstance(direction, OnMatrices):
+        return direction
+    is_matrix = p.ndim >= 2 and p.numel() > 0 and group["matrices"]
+    return replace(direction, fallback=Momentum(), matrices=None) if is_matrix else direction.fallback
+
+
+def masked(direction: Any, p: Tensor, like: Tensor) -> Tensor:
+    """The factors of a mask for a parameter, in the shards and the dtype of ``like``."""
+    given = direction.mask
+    factors = given.get(p) if isinstance(given, Mapping) else given(p) if callable(given) else given
+    if isinstance(factors, Tensor):
+        factors = factors.detach().to(p.device)
+    found = torch.ones_like(like) if factors is None else Mask(factors).factors(like)
+    return laid_out(found, like).clone(memory_format=torch.contiguous_format)

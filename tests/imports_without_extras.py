@@ -1,0 +1,28 @@
+"""What works with NumPy and array-api-compat only; `make wheel` runs it in an empty environment."""
+
+import importlib
+
+import numpy as np
+
+import o2nc
+
+
+def main():
+    constants = o2nc.Smooth(M=2.0, beta=1.0, sigma=0.0, T=20)
+    oracle = o2nc.oracles.Hedge([o2nc.operators.Identity()])
+    result = o2nc.minimize(lambda x, rng: np.sin(x), np.asarray([3.0]), oracle=oracle, constants=constants)
+    assert result.certificate.label == "plug-in", result
+    for name in o2nc.__all__:
+        getattr(o2nc, name)
+    for name, library in {"torch": "PyTorch", "optax": "JAX", "cli": "typer"}.items():
+        try:
+            importlib.import_module(f"o2nc.{name}")
+        except ModuleNotFoundError as error:
+            assert library in str(error), error
+        else:
+            raise AssertionError(f"o2nc.{name} must need an extra; it was imported without it.")
+    print(f"o2nc {o2nc.__version__} works without extras")
+
+
+if __name__ == "__main__":
+    main()

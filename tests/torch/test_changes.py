@@ -1,0 +1,221 @@
+"""Hedged when somebody else changes the state, the model or the options between steps."""
+
+import copy
+
+import pytest
+import torch
+
+from o2nc.directions import Mask
+from o2nc.torch import Hedged, log
+from training import NAMED, assert_same, draws, half, parameters, snapshot, stored, tensors, train
+
+LARGE = (400, 400)  # cut into pieces, of which views are kept
+
+
+def pair(shapes=(LARGE, (3,))):
+    """Two equal optimizers that have made three steps."""
+    torch.manual_seed(0)
+    params = [torch.nn.Parameter(torch.randn(shape)) for shape in shapes]
+    opt = Hedged(params, 1e-2)
+    steps(opt, 3)
+    return opt, copy.deepcopy(opt)
+
+
+def steps(opt, count, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(count):
+        for p in of(opt):
+            p.grad = torch.randn(p.shape, generator=generator).to(p.dtype)
+        opt.step()
+
+
+def of(opt):
+    return [p for group in opt.param_groups for p in group["params"]]
+
+
+def assert_equal(opt, other):
+    for p, q in zip(of(opt), of(other), strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=0)
+        for key, value in opt.state[p].items():
+            torch.testing.assert_close(value, other.state[q][key], rtol=0, atol=0)
+
+
+def test_tensors_of_the_state_may_be_replaced():
+    opt, other = pair()
+    for p in of(opt):
+        opt.state[p] = {key: value.clone() for key, value in opt.state[p].items()}
+    for each in (opt, other):
+        steps(each, 3)
+    assert_equal(opt, other)
+
+
+def test_a_parameter_whose_state_was_removed_starts_again():
+    opt, _ = pair()
+    p = of(opt)[0]
+    del opt.state[p]
+    steps(opt, 2)
+    assert opt.state[p]["t"] == 2
+    assert opt.state[p]["m"].any()
+    assert opt.state[of(opt)[1]]["t"] == 5
+
+
+def test_a_model_that_becomes_narrow_gets_its_points():
+    opt, _ = pair()
+    for p in of(opt):
+        p.data = p.data.to(torch.bfloat16)
+    steps(opt, 2)
+    for p in of(opt):
+        assert opt.state[p]["x"].dtype == opt.state[p]["m"].dtype == torch.float32
+        assert torch.equal(opt.state[p]["x"].to(torch.bfloat16), p)
+
+
+def test_a_model_that_becomes_wide_has_a_wide_state():
+    opt, _ = pair()
+    for p in of(opt):
+        p.data = p.data.double()
+    steps(opt, 2)
+    assert all(opt.state[p]["root"].dtype == torch.float64 for p in of(opt))
+
+
+def test_another_memory_format_changes_nothing():
+    opt, other = pair([(64, 64, 8, 8)])
+    for p in of(opt):
+        p.data = p.data.to(memory_format=torch.channels_last)
+    for each in (opt, other):
+        steps(each, 2)
+    torch.testing.assert_close(of(opt)[0].contiguous(), of(other)[0], rtol=0, atol=1e-6)
+
+
+def test_a_first_step_that_is_left_out_leaves_no_state():
+    p = torch.nn.Parameter(torch.zeros(2))
+    opt = Hedged([p], nonfinite="skip")
+    p.grad = torch.tensor([1.0, torch.inf])
+    opt.step()
+    assert not opt.state
+
+
+@pytest.mark.parametrize("wrong", [lambda u: u[..., :1], lambda u: u / 0])
+def test_a_function_of_a_wrong_shape_or_value_is_a_sentence(wrong):
+    p = torch.nn.Parameter(torch.zeros(2))
+    opt = Hedged([p], experts=("momentum", wrong))
+    p.grad = torch.ones(2)
+    with pytest.raises(ValueError, match=r"must return (an array in the shape|numbers that are finite)"):
+        opt.step()
+    assert not p.any()
+
+
+def test_the_learner_reads_its_rate_at_every_step():
+    opt, other = pair()
+    opt.param_groups[0]["c"] = 1e-6
+    for each in (opt, other):
+        steps(each, 1)
+    uniform, moved = (list(each.report()["groups"][0]["weights"].values()) for each in (opt, other))
+    assert uniform == pytest.approx([1 / 3] * 3, abs=1e-5)
+    assert moved != pytest.approx([1 / 3] * 3, abs=1e-3)
+
+
+def test_two_masks_have_names():
+    p = torch.nn.Parameter(torch.zeros(2))
+    first, second = torch.tensor([True, False]), torch.tensor([False, True])
+    opt = Hedged([p], 1.0, (Mask({p: first}, name="first"), Mask({p: second}, name="second")))
+    p.grad = torch.ones(2)
+    opt.step()
+    torch.testing.assert_close(p.detach(), torch.tensor([-0.5, -0.5]))
+    assert set(opt.report()["groups"][0]["weights"]) == {"first", "second"}
+
+
+def test_a_log_in_a_folder_that_does_not_exist_is_a_sentence(tmp_path):
+    opt, _ = pair([(3,)])
+    with pytest.raises(ValueError, match="must be in a folder that exists"):
+        log(opt, tmp_path / "nowhere" / "run.csv")
+
+
+def test_parameters_without_state_stay_without():
+    """Those that had no gradient yet."""
+    first, whole = (Hedged([{"params": a[:2]}, {"params": a[2:]}], 0.02, NAMED) for a in (parameters(), parameters()))
+    for opt in (first, whole):
+        p = opt.param_groups[0]["params"][1]
+        p.grad = torch.ones_like(p)
+        opt.step()
+    second = Hedged(
+        [{"params": [torch.nn.Parameter(p.detach().clone()) for p in group["params"]]} for group in first.param_groups],
+        experts=NAMED,
+    )
+    second.load_state_dict(stored(first.state_dict()))
+    assert [p in second.state for group in second.param_groups for p in group["params"]] == [False, True, False, False]
+    train(second, 2)
+    train(whole, 2)
+    assert_same(snapshot(second), snapshot(whole))
+
+
+def test_cleared_state_is_a_new_start():
+    """``opt.state`` is the only store."""
+    for clear in (lambda opt: opt.state.clear(), lambda opt: setattr(opt, "state", type(opt.state)(dict))):
+        opt, other = Hedged(parameters(), 0.02, NAMED), Hedged(parameters(), 0.02, NAMED)
+        train(opt, 3)
+        clear(opt)
+        for p, a in zip(opt.param_groups[0]["params"], parameters(), strict=True):
+            p.data = a.data.clone()  # in other memory
+        train(opt, 3)
+        train(other, 3)
+        assert_same(snapshot(opt), snapshot(other))
+
+
+@pytest.mark.parametrize("scope", ["shared", "group", "tensor"])
+def test_groups_can_be_added_at_any_time(scope):
+    """A parameter that joins late is as one whose gradients were missing."""
+    opt, other = (Hedged(parameters()[:2], 0.02, NAMED, weights=scope) for _ in range(2))
+    more, others = (parameters()[2:] for _ in range(2))
+    other.add_param_group({"params": (p for p in others), "lr": 0.05})
+    for t in range(6):
+        if t == 3:
+            opt.add_param_group({"params": more, "lr": 0.05})
+        for each, last in ((opt, more), (other, others)):
+            for p, g in zip((*each.param_groups[0]["params"], *last), tensors(draws(t)), strict=True):
+                p.grad = None if t < 3 and any(p is q for q in last) else g
+            each.step()
+    assert_same(snapshot(opt), snapshot(other))
+
+
+@pytest.mark.parametrize("size", [4, 2**16])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_parameters_that_are_not_contiguous(dtype, size, monkeypatch):
+    """Their state is; also where tensors are cut, into buckets of 4 entries."""
+    monkeypatch.setattr("o2nc.torch.step.SIZE", size)
+    plain = parameters(dtype)
+    strided = [torch.nn.Parameter(p.detach().clone()) for p in plain]
+    strided[2] = torch.nn.Parameter(plain[2].detach().t().contiguous().t())
+    strided[3] = torch.nn.Parameter(plain[3].detach().clone(memory_format=torch.channels_last))
+    assert not strided[2].is_contiguous()
+    mask = lambda p: half(p).double().t().contiguous().t() if p.ndim == 2 else half(p)
+    opt, other = (Hedged(params, 0.02, (*NAMED, Mask(mask))) for params in (strided, plain))
+    strides = [p.stride() for p in strided]
+    train(opt, 3)
+    train(other, 3)
+    for p, q in zip(strided, plain, strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=1e-13)
+    assert [p.stride() for p in strided] == strides
+    assert all(opt.state[p]["m"].is_contiguous() for p in strided)
+
+
+def test_parameters_whose_memory_is_replaced_are_followed():
+    """As `torch.nn.utils.vector_to_parameters` does."""
+    opt, other = (Hedged(parameters(), 0.02, NAMED) for _ in range(2))
+    for t in range(3):
+        train(opt, 1, start=t)
+        train(other, 1, start=t)
+        params = opt.param_groups[0]["params"]
+        torch.nn.utils.vector_to_parameters(torch.nn.utils.parameters_to_vector(params), params)
+    assert_same(snapshot(opt), snapshot(other))
+
+
+def test_mixed_dtypes():
+    """Float64, float32 and bfloat16 in one group and one learner."""
+    dtypes = [torch.float64, torch.float32, torch.bfloat16, torch.float32]
+    params = [torch.nn.Parameter(a.to(dtype)) for a, dtype in zip(tensors(draws(1)), dtypes, strict=True)]
+    opt = Hedged(params, 0.02, NAMED)
+    train(opt, 3)
+    widths = [opt.state[p]["m"].dtype for p in params]
+    assert widths == [torch.float64, torch.float32, torch.float32, torch.float32]
+    assert ["x" in opt.state[p] for p in params] == [False, False, True, False]
+    assert len({tuple(opt.state[p]["C"].tolist()) for p in params}) == 1

@@ -1,0 +1,333 @@
+"""`Hedged`: the numbers of the rule in plain loops, its experts against other optimizers, precision, memory, errors."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Sign
+from o2nc.torch import Hedged
+from reference_practical import Practical
+from sentences import check
+from training import assert_same, draws, parameters, snapshot, tensors, train
+
+ALL = ("momentum", "adam", "polar", "sign")
+
+
+def halved(u):
+    return u / 2
+
+
+def masks(params):
+    """Factors between 0 and 1, none for the second."""
+    return {
+        p: torch.as_tensor(np.abs(np.sin(a))) for k, (p, a) in enumerate(zip(params, draws(5), strict=True)) if k != 1
+    }
+
+
+def gradients(x, t):
+    """Of a quadratic whose curvatures differ a thousandfold, with noise; as long as x, whatever its shape."""
+    rng = np.random.default_rng([9, t])
+    return [np.geomspace(0.01, 10, a.size).reshape(a.shape) * a + 0.3 * rng.normal(size=a.shape) for a in x]
+
+
+def run(opt, reference, rounds, lr=0.02, decay=0.0, missing=lambda t, k: False, params=None):
+    """Both with the same gradients, and equal after every step."""
+    params = params or [p for group in opt.param_groups for p in group["params"]]
+    for t in range(rounds):
+        given = [None if missing(t, k) else g for k, g in enumerate(gradients(reference.x, t))]
+        for p, g in zip(params, given, strict=True):
+            p.grad = None if g is None else torch.as_tensor(g)
+        opt.step()
+        reference.step(given, lr, decay)
+        for p, x in zip(params, reference.x, strict=True):
+            np.testing.assert_allclose(p.detach().numpy(), x, rtol=0, atol=1e-12)
+
+
+def weights(opt):
+    return [list(group["weights"].values()) for group in opt.report()["groups"]]
+
+
+CASES = {  # experts of `Hedged` and of the reference, which sees masks as lists
+    **{name: ((name,), (name,)) for name in ALL},
+    "all": (ALL, ALL),
+    "objects": ((Momentum(), Adam(), Polar(), Sign()), ALL),
+    "function": (("adam", halved), ("adam", halved)),
+    "mask": (("momentum", "mask"), ("momentum", "mask")),
+}
+
+
+@pytest.mark.parametrize("foreach", [True, False])
+@pytest.mark.parametrize("scope", ["shared", "tensor"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_are_those_of_the_rule(name, scope, foreach):
+    params, (experts, others) = parameters(), CASES[name]
+    if name == "mask":
+        factors = masks(params)
+        experts = ("momentum", Mask(factors))
+        others = ("momentum", [factors[p].numpy() if p in factors else 1.0 for p in params])
+    opt = Hedged(params, 0.02, experts, weights=scope, foreach=foreach, weight_decay=0.1)
+    reference = Practical(draws(1), others, scopes=range(4) if scope == "tensor" else None)
+    run(opt, reference, 12, decay=0.1)
+    expected = np.mean([reference.w[k] for k in reference.scopes], axis=0)
+    np.testing.assert_allclose(weights(opt)[0], expected, rtol=0, atol=1e-12)
+    if len(experts) > 1:
+        assert np.ptp(expected) > 1e-3  # it has learned something
+
+
+@pytest.mark.parametrize("scope", ["shared", "group", "tensor"])
+def test_groups_with_their_own_options(scope):
+    params = parameters()
+    groups = [
+        {"params": params[:2], "lr": 0.05, "weight_decay": 0.2},
+        {"params": params[2:], "lr": torch.tensor(0.01, dtype=torch.float64), "matrices": False},
+    ]
+    opt = Hedged(groups, experts=ALL, weights=scope, betas=(0.8, 0.95), eps=1e-3, rho=0.9, c=3.0)
+    scopes = {"shared": [0] * 4, "group": [0, 0, 1, 1], "tensor": [0, 1, 2, 3]}[scope]
+    reference = Practical(draws(1), ALL, scopes, [False] * 4, betas=(0.8, 0.95), eps=1e-3, rho=0.9, c=3.0)
+    run(opt, reference, 12, lr=[0.05, 0.05, 0.01, 0.01], decay=[0.2, 0.2, 0.0, 0.0])
+    report = opt.report()
+    for k, group in enumerate(report["groups"]):
+        mine = scopes[2 * k : 2 * k + 2]
+        for key, values in (("weights", reference.w), ("regret", reference.regret)):
+            expected = np.mean([values[scope] for scope in mine], axis=0)
+            np.testing.assert_allclose(list(group[key].values()), expected, rtol=0, atol=1e-12)
+
+
+def test_groups_with_different_experts_have_different_learners():
+    params, alone = parameters(), parameters()
+    experts = (("momentum", "adam"), ("adam", "polar", "sign"))
+    opt = Hedged([{"params": params[:2]}, {"params": params[2:], "experts": experts[1]}], 0.02, experts[0])
+    parts = [Hedged(alone[:2], 0.02, experts[0]), Hedged(alone[2:], 0.02, experts[1])]
+    for t in range(10):
+        for p, q, g in zip(params, alone, gradients([p.detach().numpy() for p in params], t), strict=True):
+            p.grad, q.grad = torch.as_tensor(g), torch.as_tensor(g)
+        for each in (opt, *parts):
+            each.step()
+    for p, q in zip(params, alone, strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=1e-14)
+        assert_same(opt.state[p]["C"], next(part.state[q]["C"] for part in parts if q in part.state))
+
+
+@pytest.mark.parametrize("scope", ["shared", "tensor"])
+def test_missing_gradients(scope):
+    """Also in the first steps, and for all tensors but one."""
+    opt = Hedged(parameters(), 0.02, ALL, weights=scope, weight_decay=0.1)
+    reference = Practical(draws(1), ALL, scopes=range(4) if scope == "tensor" else None)
+    run(
+        opt,
+        reference,
+        16,
+        decay=0.1,
+        missing=lambda t, k: (t + k) % 3 == 0 or (t < 3 and k == 2) or (t == 9 and k != 1),
+    )
+
+
+def test_zero_gradients_before_the_first_count_for_nothing():
+    """What distributed checkpoints do, here with a weight decay and a rate."""
+    opt, reference = Hedged(parameters(), 0.02, ALL, weight_decay=0.1), Practical(draws(1), ALL)
+    for k in range(3):
+        zero = [np.zeros_like(x) if i != k else None for i, x in enumerate(reference.x)]
+        for p, g in zip(opt.param_groups[0]["params"], zero, strict=True):
+            p.grad = None if g is None else torch.as_tensor(g)
+        opt.step()
+        reference.step(zero, 0.02, 0.1)
+    assert opt.t == 0
+    run(opt, reference, 5, decay=0.1)
+
+
+@pytest.mark.parametrize("foreach", [True, False])
+@pytest.mark.parametrize("experts", [("momentum", "adam"), ALL])
+def test_large_tensors_are_cut_small_ones_packed_and_empty_ones_left(experts, foreach, monkeypatch):
+    """Buckets of 8 entries."""
+    for module in ("step", "buckets"):
+        monkeypatch.setattr(f"o2nc.torch.{module}.SIZE", 8)
+    rng = np.random.default_rng(0)
+    x = [rng.normal(size=shape) for shape in [(5,), (6, 5), (), (2, 2), (1, 40), (1,), (9,)]]
+    params = [torch.nn.Parameter(torch.as_tensor(a)) for a in x]
+    empty = [torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)) for shape in [(0,), (3, 0), (0, 3)]]
+    for p in empty:
+        p.grad = torch.zeros_like(p)
+    opt = Hedged([*params[:3], *empty, *params[3:]], 0.02, experts, foreach=foreach)
+    run(opt, Practical(x, experts), 10, params=params)
+
+
+@pytest.mark.parametrize("experts", [("momentum", "adam"), ALL, ("adam", halved)])
+@pytest.mark.parametrize("scope", ["shared", "tensor"])
+def test_foreach_is_the_loop_bit_by_bit(experts, scope):
+    one, two = (Hedged(parameters(torch.float32), 0.01, experts, weights=scope, foreach=f) for f in (None, False))
+    train(one, 6)
+    train(two, 6)
+    assert_same(snapshot(one), snapshot(two))
+
+
+@pytest.mark.parametrize("foreach", [True, False])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_adam_alone_is_adamw(foreach, decay):
+    params, others = parameters(), parameters()
+    opt = Hedged(params, 3e-3, ("adam",), betas=(0.8, 0.99), weight_decay=decay, foreach=foreach)
+    other = torch.optim.AdamW(others, 3e-3, betas=(0.8, 0.99), weight_decay=decay)
+    for each in (opt, other):
+        train(each, 20)
+    for p, q in zip(params, others, strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=1e-12)
+
+
+def test_momentum_alone_goes_the_way_of_sgd():
+    """The first step is s / sqrt(mean(s^2)); later ones are along torch's momentum."""
+    p, q = (torch.nn.Parameter(torch.zeros(3, 4, dtype=torch.float64)) for _ in range(2))
+    opt, other = Hedged([p], 1.0, ("momentum",)), torch.optim.SGD([q], 1.0, momentum=0.9, dampening=0.0)
+    for t in range(4):
+        p.data.zero_(), q.data.zero_()
+        s = torch.as_tensor(np.random.default_rng(t).normal(size=(3, 4)))
+        p.grad, q.grad = s, s.clone()
+        opt.step(), other.step()
+        if t == 0:
+            torch.testing.assert_close(p.detach(), -s / s.square().mean().sqrt(), rtol=1e-12, atol=0)
+        cosine = torch.nn.functional.cosine_similarity(p.detach().flatten(), q.detach().flatten(), dim=0)
+        assert cosine.item() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_polar_alone_has_the_singular_vectors_of_muon():
+    """torch's Muon iterates in bfloat16, so its direction is known to two digits; the length is a matter of taste."""
+    p, q = (torch.nn.Parameter(torch.zeros(6, 4)) for _ in range(2))
+    opt, other = Hedged([p], 1.0, ("polar",)), torch.optim.Muon([q], 1.0, weight_decay=0.0, nesterov=False)
+    s = torch.as_tensor(np.random.default_rng(0).normal(size=(6, 4)), dtype=torch.float32)
+    p.grad, q.grad = s, s.clone()
+    opt.step(), other.step()
+    cosine = torch.nn.functional.cosine_similarity(p.detach().flatten(), q.detach().flatten(), dim=0)
+    assert cosine.item() > 0.999
+    assert p.detach().square().mean().sqrt().item() == pytest.approx(0.2, rel=1e-5)
+
+
+@pytest.mark.parametrize(("experts", "count"), [(("momentum", "adam"), 2), (("momentum", "adam", "polar"), 3)])
+def test_state_is_a_few_tensors_a_parameter(experts, count):
+    p = torch.nn.Parameter(torch.ones(8, 16))
+    opt = Hedged([p], 0.1, experts)
+    p.grad = torch.ones_like(p)
+    opt.step()
+    large = [a for a in opt.state[p].values() if a.numel() > 8]
+    assert len(large) == count
+    assert {a.dtype for a in large} == {torch.float32}
+
+
+def peak(prof):
+    """The most memory in bytes that was held at one time beyond that of the start."""
+    events = [event for event in prof.profiler.kineto_results.events() if event.name() == "[memory]"]
+    held = np.cumsum([event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())])
+    return max(held.max(initial=0), 0)
+
+
+@pytest.mark.parametrize("experts", [("momentum", "adam"), ("momentum", "adam", "polar")])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_temporary_memory_is_at_most_a_copy_of_the_largest_group(experts, maximize):
+    """Three layers of a transformer; the first step makes the state."""
+    shapes = 3 * [(256, 256), (768, 256), (1024, 256), (256, 1024), (256,)]
+    params = [torch.nn.Parameter(torch.ones(shape)) for shape in shapes]
+    opt = Hedged(params, 0.01, experts, maximize=maximize)
+    for k in range(2):
+        for p in params:
+            p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(k))
+        with torch.profiler.profile(profile_memory=True, activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
+            opt.step()
+    assert 0 < peak(prof) <= sum(p.nbytes for p in params)
+
+
+# Wrong arguments, and gradients that cannot be used.
+
+P, Q = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
+WRONG = {
+    "unknown": (lambda: Hedged([P], experts=("adamw",)), ValueError, "`experts[0]` must be '", "got 'adamw'"),
+    "a name": (lambda: Hedged([P], experts="adam"), ValueError, "`experts` must be a tuple", "got 'adam'"),
+    "none of them": (lambda: Hedged([P], experts=()), ValueError, "at least one expert; got ()"),
+    "twice": (lambda: Hedged([P], experts=("adam", Adam())), ValueError, "different names; got ['adam', 'adam']"),
+    "a class": (lambda: Hedged([P], experts=(Adam,)), ValueError, "a direction or a function", "got <class"),
+    "no function": (lambda: Hedged([P], experts=("adam", 3)), ValueError, "`experts[1]` must be", "got 3"),
+    "experts of a group": (lambda: Hedged([{"params": [P], "experts": ("x",)}]), ValueError, "got 'x'"),
+    "betas": (
+        lambda: Hedged([P], betas=(0.9, 1.0)),
+        ValueError,
+        "`betas[1]` must be at least 0 and less than 1; got 1.0",
+    ),
+    "negative betas": (lambda: Hedged([P], betas=(-0.1, 0.9)), ValueError, "`betas[0]`", "got -0.1"),
+    "one beta": (lambda: Hedged([P], betas=0.9), ValueError, "`betas` must be two numbers; got 0.9"),
+    "eps": (lambda: Hedged([P], eps=0.0), ValueError, "`eps` must be finite and positive; got 0.0"),
+    "rho": (lambda: Hedged([P], rho=1.0), ValueError, "`rho` must be at least 0 and less than 1; got 1.0"),
+    "c": (lambda: Hedged([P], c=0.0), ValueError, "`c` must be finite and positive; got 0.0"),
+    "weights": (lambda: Hedged([P], weights="all"), ValueError, "`weights` must be among", "got 'all'"),
+    "matrices": (lambda: Hedged([P], matrices=1), TypeError, "`matrices` must be True or False; got 1"),
+    "learners": (
+        lambda: Hedged([{"params": [P], "rho": 0.5}, {"params": [Q]}]),
+        ValueError,
+        "`weights='shared'` must have the same `rho`; got 0.5 and 0.99",
+    ),
+    "steps": (
+        lambda: Polar(steps=0),
+        ValueError,
+        "`Polar(steps=...)` must be None or a whole number of at least 1; got 0",
+    ),
+    "mask by name": (lambda: Mask({"w": torch.ones(1)}), TypeError, "`Mask(mask=...)` must be a dict from", "key 'w'"),
+    "no mask": (lambda: Mask(3), TypeError, "`Mask(mask=...)` must be factors, or a dict", "got 3"),
+    "mask shape": (
+        lambda: Hedged([P], experts=(Mask({P: torch.ones(3)}),)),
+        ValueError,
+        "shape of its block, (2,)",
+    ),
+    "mask values": (lambda: Hedged([P], experts=(Mask({P: P + 2}),)), ValueError, "factors in [0, 1]"),
+    "mask nan": (lambda: Hedged([P], experts=(Mask({P: P / 0}),)), ValueError, "factors in [0, 1]"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments(name):
+    check(*WRONG[name])
+
+
+def test_wrong_groups_are_not_added():
+    opt = Hedged([P])
+    for group in ({"params": [Q], "lr": -1.0}, {"params": [Q], "experts": (Mask({Q: torch.ones(3)}),)}):
+        with pytest.raises(ValueError):
+            opt.add_param_group(group)
+    assert len(opt.param_groups) == len(opt._experts) == 1
+
+
+def test_functions_must_keep_the_shape():
+    p = torch.nn.Parameter(torch.ones(2))
+    for function, got in ((torch.sum, "got ()"), (lambda u: 3, "got 3")):
+        opt = Hedged([p], experts=(Function(function),))
+        p.grad = torch.ones(2)
+        check(opt.step, ValueError, "must return an array in the shape of u", got)
+
+
+def test_a_first_gradient_that_is_not_finite_leaves_no_trace():
+    one, two = (Hedged(parameters(), 0.01, ALL, nonfinite="skip") for _ in range(2))
+    for p in one.param_groups[0]["params"]:
+        p.grad = torch.full_like(p, math.nan)
+    one.step()
+    train(one, 2)
+    train(two, 2)
+    assert_same(snapshot(one), snapshot(two))
+
+
+@pytest.mark.parametrize("betas", [(0.0, 0.9), (0.9, 0.0), (0.0, 0.0)])
+def test_averages_that_vanish(betas):
+    """Every other gradient is 0."""
+    opt = Hedged(parameters(), 0.1, ALL, betas=betas)
+    for t in range(6):
+        for p, g in zip(opt.param_groups[0]["params"], tensors(draws(t, t % 2)), strict=True):
+            p.grad = g
+        opt.step()
+    assert all(torch.isfinite(a).all() for p in opt.state for a in (p, *opt.state[p].values()))
+
+
+def test_numbers_of_any_size():
+    """Gradients whose squares are tiny, and rates of 0."""
+    for scale, lr in ((1e-18, 0.1), (1e15, 0.1), (1.0, 0.0)):
+        opt = Hedged(parameters(torch.float32), lr, ALL, weights="tensor")
+        for t in range(3):
+            for p, g in zip(opt.param_groups[0]["params"], tensors(draws(t, scale), torch.float32), strict=True):
+                p.grad = g
+            opt.step()
+        assert all(torch.isfinite(a).all() for entry in opt.state.values() for a in entry.values())
+        assert all(torch.isfinite(p).all() for p in opt.state)
