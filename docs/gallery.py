@@ -10,7 +10,7 @@ import numpy as np
 
 from o2nc import SegmentConversion, Smooth, oracles
 from o2nc.directions import Adam, Function, Momentum
-from o2nc.experiments.figures import canvas
+from o2nc.experiments.runner.charts import canvas
 from o2nc.operators import Identity, Projector, act
 from o2nc.oracles.base import example
 from o2nc.sets import Box, Fantope, Hull, PositiveContractions, SpectralBall
@@ -151,7 +151,7 @@ def still() -> Path:
 def picture(case: Case) -> Any:
     """Three panels: the landscape and the points, what the oracle learned, and the unit circle under its operators."""
     path = run(case)
-    figure, (land, middle, circle) = canvas(3, left=0.045, between=0.22)
+    figure, (land, middle, circle) = canvas(("", "", ""), left=0.045, bottom=0.145, between=0.22)
     X = np.stack(np.meshgrid(np.linspace(-1.2, 4.9, 160), np.linspace(-1.7, 4.0, 160)), axis=-1)
     land.contourf(X[..., 0], X[..., 1], height(X @ ALONG, X @ ACROSS), levels=14, cmap="Blues", alpha=0.45)
     land.plot(*still().x.T, color="#666666", linewidth=0.8, label="identity")
