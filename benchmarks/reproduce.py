@@ -18,11 +18,15 @@ import tracemalloc
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import numpy as np
-from o2nc.experiments.methods import METHODS, hedge_rate
-from o2nc.experiments.protocol import Cell, run
 
-from o2nc.experiments import backends
-from o2nc.experiments.objectives import OBJECTIVES, double_well
+from o2nc import _xp
+from o2nc.experiments.objectives import double_well, objective
+from o2nc.experiments.paper.experiment import ReproductionCell
+from o2nc.experiments.paper.methods import METHODS, hedge_rate
+from o2nc.experiments.paper.published import RESULTS
+from o2nc.experiments.runner import backends
+
+OBJECTIVES = {name: objective(name) for name in RESULTS}
 
 R, T = 128, 3000
 QUICK = "--quick" in sys.argv
@@ -34,7 +38,7 @@ QUICK = "--quick" in sys.argv
 def evaluate(name, rounds, backend):
     f = OBJECTIVES[name]
     with backends.mode(backend, "float64") as like:
-        x = f.start(like) + backends.array(0.01 * np.random.default_rng(0).standard_normal((R, f.d)), like)
+        x = f.start(like) + _xp.from_numpy(0.01 * np.random.default_rng(0).standard_normal((R, f.d)), like)
         function = f.gap_and_gradient
         if backend == "jax":
             import jax
@@ -57,7 +61,7 @@ def against_evaluation(backend="numpy", rounds=300, repeats=5):
         for _ in range(repeats):
             bare = len(METHODS) * evaluate(name, rounds, backend)
             start = time.process_time()
-            run(Cell(name, tuple(METHODS), 0, R, rounds, backend=backend))
+            ReproductionCell(name, tuple(METHODS), 0, R, iterations=rounds, backend=backend).run()
             pairs.append((time.process_time() - start, bare))
         best = np.min(pairs, axis=0)
         total += best
@@ -182,13 +186,13 @@ def growth():
     print("\ngrowth: all methods on f4, NumPy, CPU time; peak memory of Python's allocations less what is recorded")
     print("  replications  iterations  seconds  us a round and replication  MB")
     for replications, iterations in ((128, 500), (256, 500), (512, 500), (128, 1000), (128, 2000), (128, 4000)):
-        cell = Cell("f4", tuple(METHODS), 0, replications, iterations)
+        cell = ReproductionCell("f4", tuple(METHODS), 0, replications, iterations=iterations)
         start = time.process_time()
-        records = run(cell)
+        records = cell.run()
         seconds = time.process_time() - start
         kept = sum(a.nbytes for r in records.values() for k in (r.mean, r.M2, r.values, r.sums) for a in k.values())
         tracemalloc.start()
-        run(cell)
+        cell.run()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         each = 1e6 * seconds / replications / iterations

@@ -8,21 +8,18 @@ python benchmarks/unknown.py [--quick] [--seed 2] [--replications 16] [--iterati
 import argparse
 import os
 from dataclasses import replace
-from functools import partial
 
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import numpy as np
-from o2nc.experiments.methods import METHODS, Method
-from o2nc.experiments.objectives.draw import noise_of
-from o2nc.experiments.protocol import Cell, play
-from o2nc.experiments.statistics import reduction
 
 from o2nc import Smooth, SmoothConversion, probe
 from o2nc.certificates import theorem1_doubling, theorem1_sharp
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
-from o2nc.experiments.objectives import MORE_OBJECTIVES, OBJECTIVES
-from o2nc.experiments.paper import T_RUN
+from o2nc.experiments.objectives import objective, of_kind
+from o2nc.experiments.paper.methods import METHODS
+from o2nc.experiments.runner.paired import HORIZON, Method, play
+from o2nc.experiments.runner.statistics import reduction
 from o2nc.oracles import Constant
 
 LIKE = np.zeros(1)
@@ -36,35 +33,34 @@ def probed(f, seed, with_values):
     """Estimates from samples at the start of the run, whose noise is that of the first round."""
 
     def gradient(x, rng):
-        return f.gradient(x) + noise_of(f, rng.choice([-1.0, 1.0], size=(1, 1, f.d)), 0)[0, 0]
+        return f.gradient(x) + f.noise_of(rng.choice([-1.0, 1.0], size=(1, 1, f.d)), 0)[0, 0]
 
     value = (lambda x, rng: f.gap(x)) if with_values else None
-    return Smooth.estimate(probe(gradient, f.start(LIKE), value=value, seed=seed), T_RUN)
+    return Smooth.estimate(probe(gradient, f.start(LIKE), value=value, seed=seed), HORIZON)
 
 
-def final_gaps(f, make, cell):
-    """The gap of each replication of ``cell`` at its last iteration, with the conversion that ``make`` makes."""
+def last(f, make, metric, args, replications):
+    """A metric of some replications at the last iteration, with the conversion that ``make`` makes."""
     method = Method("one", "one", None, baseline=make)
-    return play(f, [method], cell)["one"].at("gap", cell.iterations)
+    return play(f, [method], replications, args.iterations, args.seed)["one"].at(metric, args.iterations)
 
 
 def gaps(f, base, args):
     """By version, the final gaps of all replications; and the estimates, each replication with its own probes."""
     oracle, kappa = base.oracle(f, LIKE), base.kappa
-    cell = partial(Cell, f.name, ("sgd",), iterations=args.iterations, seed=args.seed)
-    first = replace(f.constants(T_RUN), T=FIRST_PHASE)
+    first = replace(f.constants(HORIZON), T=FIRST_PHASE)
     versions = {
-        "known": lambda f: SmoothConversion(oracle, f.constants(T_RUN), kappa),
+        "known": lambda f: SmoothConversion(oracle, f.constants(HORIZON), kappa),
         "unknown T: doubling": lambda f: DoublingConversion(oracle, first, kappa),
         "all unknown: untuned": lambda f: UntunedConversion(oracle, kappa),
     }
-    found = {name: final_gaps(f, make, cell(start=0, stop=args.replications)) for name, make in versions.items()}
+    found = {name: last(f, make, "gap", args, range(args.replications)) for name, make in versions.items()}
     estimates = {}
     for name, with_values in {} if args.no_estimates else ESTIMATED.items():
         estimates[name] = [probed(f, 1000 * args.seed + r, with_values) for r in range(args.replications)]
         found[name] = np.concatenate(
             [
-                final_gaps(f, lambda f, c=c: SmoothConversion(oracle, c, kappa), cell(start=r, stop=r + 1))
+                last(f, lambda f, c=c: SmoothConversion(oracle, c, kappa), "gap", args, [r])
                 for r, c in enumerate(estimates[name])
             ]
         )
@@ -73,13 +69,10 @@ def gaps(f, base, args):
 
 def bound_of_doubling(f, args):
     """The average squared gradient of doubling with the identity, whose regret is 0, and its bound."""
-    c, cell = (
-        replace(f.constants(T_RUN), T=FIRST_PHASE),
-        Cell(f.name, ("sgd",), 0, args.replications, args.iterations, args.seed),
-    )
-    method = Method("one", "one", None, baseline=lambda f: DoublingConversion(Constant(), c))
-    measured = float(play(f, [method], cell)["one"].at("average", cell.iterations).mean())
-    return theorem1_doubling(c, regret=0.0, rounds=cell.iterations, measured=measured)
+    c = replace(f.constants(HORIZON), T=FIRST_PHASE)
+    make = lambda f: DoublingConversion(Constant(), c)
+    measured = float(last(f, make, "average", args, range(args.replications)).mean())
+    return theorem1_doubling(c, regret=0.0, rounds=args.iterations, measured=measured)
 
 
 def row(name, cells):
@@ -112,7 +105,7 @@ def main():
     if args.quick:
         args.replications, args.iterations = 2, 100
     untuned.FIRST = args.first
-    objectives = OBJECTIVES | MORE_OBJECTIVES
+    objectives = {name: objective(name) for name in of_kind("smooth")}
     print(f"seed {args.seed}, {args.replications} replications, {args.iterations} iterations, first {args.first:g}")
     for key in args.oracle:
         found = {name: gaps(f, METHODS[key], args) for name, f in objectives.items()}
@@ -125,7 +118,7 @@ def main():
     bounds = {name: bound_of_doubling(f, args) for name, f in objectives.items()}
     row("measured", [f"{found.measured:.3g}" for found in bounds.values()])
     row("bound of doubling", [f"{found.bound:.3g}" for found in bounds.values()])
-    of_T = [theorem1_sharp(replace(f.constants(T_RUN), T=args.iterations), 0.0) for f in objectives.values()]
+    of_T = [theorem1_sharp(replace(f.constants(HORIZON), T=args.iterations), 0.0) for f in objectives.values()]
     row("bound of Theorem 1, T known", [f"{found.bound:.3g}" for found in of_T])
     if args.no_estimates or not args.oracle:
         return
@@ -134,7 +127,7 @@ def main():
         for constant in ("M", "beta", "sigma", "eta"):
             shares = [
                 np.median(
-                    [getattr(c, constant) / getattr(f.constants(T_RUN), constant) for c in found[name][1][version]]
+                    [getattr(c, constant) / getattr(f.constants(HORIZON), constant) for c in found[name][1][version]]
                 )
                 for name, f in objectives.items()
             ]

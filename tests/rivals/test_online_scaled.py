@@ -13,8 +13,8 @@ import sentences
 from conftest import numpy_of
 from o2nc.constants import Smooth
 from o2nc.conversions import SegmentConversion
-from o2nc.experiments.deterministic.normalised import Normalised
-from o2nc.experiments.objectives.convex import convex_objective
+from o2nc.experiments.deterministic.methods import Normalised
+from o2nc.experiments.objectives import objective
 from o2nc.oracles import AdaGrad
 from o2nc.rivals import OnlineScaled, OnlineScaledHeavyBall
 from o2nc.sets import Box
@@ -147,7 +147,7 @@ def test_the_regret_and_the_rate_of_the_theorem(alpha, high):
 
 def test_it_overtakes_gradient_descent():
     """The promise: after the regret is paid, at least as fast as the fixed step 1 / beta."""
-    f = convex_objective("cancer-logistic")
+    f = objective("cancer-logistic", "convex")
     conversion, x, y = OnlineScaled(10 / f.beta, P1=1 / f.beta), np.zeros(f.d), np.zeros(f.d)
     state = conversion.init(x)
     for _ in range(200):
@@ -198,7 +198,9 @@ def test_a_point_without_gradient_stays():
 @pytest.mark.parametrize("kind", [OnlineScaled, OnlineScaledHeavyBall])
 def test_the_value_must_be_given(kind):
     conversion, x = kind(alpha=1.0), np.zeros(2)
-    needs = f"`update` of {kind.__name__} needs the value of the objective at the point of the sample, `value`; got None"
+    needs = (
+        f"`update` of {kind.__name__} needs the value of the objective at the point of the sample, `value`; got None"
+    )
     sentences.check(lambda: conversion.update(x, conversion.init(x), x), ValueError, needs)
     shape = "`s` must have the shape of `x`"
     sentences.check(lambda: conversion.update(np.zeros(3), conversion.init(x), value=0.0), ValueError, shape)

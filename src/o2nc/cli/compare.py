@@ -23,7 +23,7 @@ def compare(
     path: File = None,
 ) -> None:
     """Compare oracles with SGD, heavy ball, Adam and fixed experts, with the same noise and number of samples."""
-    from ..experiments.compare import comparison, tables
+    from ..experiments.compare import comparison
     from ..experiments.paper.experiment import Reproduction
     from ..experiments.runner.store import write_json
     from ..experiments.runner.tables import text
@@ -34,10 +34,10 @@ def compare(
     found, lines = comparison.compare(objective or [], oracle or [], settings, jobs)
     if path is not None:
         write_json(path, found)
-    shown = [*tables.CHARTED, *(oracle or [])][: len(MARKS)]
+    shown = [*comparison.CHARTED, *(oracle or [])][: len(MARKS)]
     for name in found["results"]:
-        typer.echo(text(tables.comparison_table(name, found)) + "\n")
+        typer.echo(text(comparison.comparison_table(name, found)) + "\n")
         typer.echo(f"best fixed expert in hindsight: {found['hindsight'][name]}")
         typer.echo(chart({key: lines[name][key] for key in shown}, f"{name}: gap") + "\n")
-    for sentence in tables.SENTENCES:
+    for sentence in comparison.SENTENCES:
         typer.echo(sentence)

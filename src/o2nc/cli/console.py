@@ -78,7 +78,5 @@ def progress() -> Iterator[Progress]:
             bar.update(task, total=total, completed=done)
 
         yield Progress(
-            start=start,
-            advance=lambda cell: bar.advance(task),
-            stage=lambda name: bar.update(task, description=name),
+            start=start, advance=lambda cell: bar.advance(task), stage=lambda name: bar.update(task, description=name)
         )

@@ -20,9 +20,8 @@ def run(
     dtype: Dtype = "float64",
 ) -> None:
     """Run one oracle on one objective beside SGD, with the same noise: a table and a small chart."""
-    from ..experiments.compare.comparison import run_beside_sgd
+    from ..experiments.compare.comparison import run_beside_sgd, run_table
     from ..experiments.compare.oracles import combination
-    from ..experiments.compare.tables import run_table
     from ..experiments.runner.tables import text
     from ..experiments.runner.terminal import chart
 

@@ -1,6 +1,6 @@
 """Any methods on any objectives: the same noise and the same number of samples for all, replications paired."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from ..runner.experiment import versions
 from ..runner.paired import HORIZON, Method, play
 from ..runner.records import Floats, Record
 from ..runner.statistics import mean, reduction
+from ..runner.tables import Table, table
 from .oracles import spelled
 
 # The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
@@ -182,3 +183,45 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
     check_count("replications", replications, 1)
     methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
     return play(objective(name), methods, range(replications), **how)
+
+
+CHARTED = ("sgd", "adam", "hedge", "learned", "blind")  # for a terminal, before the oracles that are named
+METRICS = ("gap", "average", "instant")
+SENTENCES = (
+    "/ best: the gap over the smaller of those of SGD and the tracker with I, +- its standard error",
+    "certificate: the tight one over the average; regret: against I, on the loss that was revealed",
+    f"rates of SGD and heavy ball: {', '.join(f'{v:g}' for v in FACTORS)} times the paper's step",
+    f"rates of Adam: {', '.join(f'{v:g}' for v in RATES)}; ! is an end of the grid",
+)
+
+
+def comparison_table(name: str, found: dict[str, Any]) -> Table:
+    """The numbers of all methods on one objective.
+
+    Reference: Numerical Experiments, with other objectives and methods.
+    """
+    header = f"{name}, t = {found['settings']['iterations']} | gap | / best | average | regret | certificate | rate"
+    cells = "{key} | {gap:.3e} | {ratio:.3f}+-{ratio_stderr:.3f} | {average:.5f} | {more[0]} | {more[1]} | {more[2]}"
+    rows = ({"key": key, "more": _more(row), **row} for key, row in found["results"][name].items())
+    return table(name, "", "", header, cells, rows)
+
+
+def _more(row: dict[str, Any]) -> tuple[str, str, str]:
+    """Regret, certificate and rate, of those that have one."""
+    regret = f"{row['regret']:.3g}" if "regret" in row else ""
+    bound = f"{row['certificates']['tight']['bound'] / row['average']:.3f}" if "certificates" in row else ""
+    rate = f"{row['chosen']:g}{'!' if row['at_an_end_of_the_grid'] else ''}" if "chosen" in row else ""
+    return regret, bound, rate
+
+
+def run_table(records: Mapping[str, Record]) -> Table:
+    """The means of all metrics at the checkpoints.
+
+    Reference: Numerical Experiments, the evaluation protocol.
+    """
+    rows = [
+        [f"{t}", *(f"{r.mean[k][t - 1]:.6f}" if k == "average" else f"{r.mean[k][t - 1]:.4e}" for k, r in columns)]
+        for columns in [[(metric, record) for metric in METRICS for record in records.values()]]
+        for t in next(iter(records.values())).checkpoints
+    ]
+    return Table("run", "", "", ["t", *(f"{metric} {name}" for metric in METRICS for name in records)], rows)

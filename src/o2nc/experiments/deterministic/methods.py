@@ -1,21 +1,25 @@
 """The columns: ours with and without a certificate, online scaled gradient methods, gradient descent and L-BFGS."""
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from ... import _xp
 from ...certificates import tight_segment
 from ...constants import Smooth
 from ...conversions import SegmentConversion
+from ...losses import LinearLoss, Loss
+from ...operators import Operator
 from ...oracles import AdaGrad, Oracle
 from ...registry import Registry
 from ...rivals import SGD, OnlineScaled, OnlineScaledHeavyBall
 from ...sets import Box
+from ...vectors import Vector, inner
 from ..objectives.classifier import Classifier
 from .calls import Calls
-from .normalised import Normalised
 
 NONE = ((),)  # nothing to choose
 STEPS = tuple((2.0**k,) for k in range(9))  # of 1 / beta, the largest step
@@ -23,6 +27,41 @@ ALPHAS = (0.1, 1.0, 10.0, 100.0)  # of 1 / beta, the rate of AdaGrad: the grid o
 GAMMAS = (1.0, 3.0, 5.0, 10.0, 100.0)  # the rate of the momentum: theirs too
 LEARNING, BOTH = tuple((alpha,) for alpha in ALPHAS), tuple(product(ALPHAS, GAMMAS))
 MEMORY = 10  # pairs that L-BFGS keeps, scipy's default
+
+
+@dataclass(frozen=True, eq=False)
+class Normalised:
+    r"""An oracle that learns from $-\langle s_t,Um_t\rangle/\|m_t\|^2$, so that late rounds count like early ones.
+
+    With exact gradients and the sample at the end of the step this is the hypergradient of OSGM-H in U, without its
+    values and null steps. Theorem 1 is about the loss without the division: there is no certificate.
+
+    Args:
+        oracle: the learner.
+
+    Reference: Gao, Chu, Ye and Udell, Gradient methods with online scaling (2025), for the division.
+
+    >>> from o2nc.oracles import OGD
+    >>> from o2nc.sets import Box
+    >>> oracle, m = Normalised(OGD(Box(), eta=0.1)), np.asarray([1e-3])
+    >>> state = oracle.learn(oracle.init(m), LinearLoss(s=-2 * m, m=m, scale=1.0))
+    >>> state.u
+    array([0.8])
+    """
+
+    oracle: Oracle
+
+    def init(self, x: Vector) -> Any:
+        """That of the learner."""
+        return self.oracle.init(x)
+
+    def play(self, state: Any, m: Vector) -> Operator:
+        """That of the learner."""
+        return self.oracle.play(state, m)
+
+    def learn(self, state: Any, loss: Loss) -> Any:
+        """From the loss over |m|^2; from 0 if m is 0."""
+        return self.oracle.learn(state, LinearLoss(loss.s * _xp.inverse(inner(loss.m, loss.m)), loss.m, 1.0))
 
 
 def ours(f: Classifier, T: int, factor: float, oracle: Oracle) -> SegmentConversion:

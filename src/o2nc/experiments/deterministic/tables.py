@@ -32,9 +32,10 @@ def tables(found: Found) -> list[Table]:
 
 def sentences(found: Found) -> list[str]:
     """What the methods are, how to read the tables, and the versions."""
+    most = found["settings"]["calls"]
     return [
         *(f"{key}: {method.words}" for key, method in METHODS.items()),
-        f"(...): the smallest norm, where {found['settings']['calls']} calls were not enough; values come with gradients",
+        f"(...): the smallest norm, where {most} calls were not enough; every value comes with its gradient",
         "rates: the best of the grid for each objective, afterwards, over beta; ! is an end of the grid",
         "certified: roots of the average squared gradient and of its bounds, from the run and before it",
         ", ".join(f"{name} {version}" for name, version in found["versions"].items()) + "; nothing is random",

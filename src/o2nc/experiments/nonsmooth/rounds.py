@@ -13,8 +13,7 @@ from ..runner.cells import Cell
 from ..runner.noise import uniforms
 from ..runner.records import Floats, Record, moments
 from .methods import METHODS, Played
-from .observer import Observer, norms
-from .window import Window
+from .observer import Observer, Window, norms
 
 BLOCK = 50  # rounds whose random numbers are drawn at once
 HELD_OUT = ("held out 1", "held out 2")  # samples that no method sees

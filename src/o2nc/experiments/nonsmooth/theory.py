@@ -11,7 +11,7 @@ from ..objectives.nonsmooth import NonsmoothObjective
 from ..runner.noise import uniforms
 from ..runner.records import Floats, Record
 from ..runner.statistics import mean
-from .output import paper_output
+from .methods import paper_output
 
 DRAWS = 4000  # of tau, for its law
 BINS = 20

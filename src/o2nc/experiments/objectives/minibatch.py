@@ -43,12 +43,12 @@ class Minibatch(NonsmoothObjective):
     draws = property(lambda self: self.batch)
 
     @cached_property
-    def L(self) -> float:
+    def L(self) -> float:  # type: ignore[override]
         """kappa times the largest singular value of A over sqrt(n)."""
         return self.kappa * float(np.linalg.norm(self.A, 2)) / math.sqrt(len(self.A))
 
     @cached_property
-    def sigma(self) -> float:
+    def sigma(self) -> float:  # type: ignore[override]
         """kappa times the root mean square norm of the rows over sqrt(B)."""
         return self.kappa * math.sqrt(float(np.mean(np.sum(self.A**2, axis=1))) / self.batch)
 

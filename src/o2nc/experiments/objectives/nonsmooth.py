@@ -2,7 +2,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ... import _xp
@@ -32,7 +31,7 @@ class NonsmoothObjective(ABC):
     L: float  # bounds the norm of the gradient
     M: float  # bounds the range
     sigma: float  # bounds the root of the variance of a sample, at every point
-    enclosure: Callable[[Any, Any], tuple[Any, Any]] | None = None  # of the gradient on boxes, in the plane
+    enclosure: Any = None  # in the plane: bounds on the gradient on boxes, from their corners
 
     @abstractmethod
     def start(self, like: Array) -> Array:

@@ -93,7 +93,7 @@ class RobustRegression(Objective):
     sigma: float = NOISE * math.sqrt((N - CLEAN) * TAIL / (TAIL - 2))
     M: float = WEIGHT * ROWS * HEIGHT
     gradient_sup: float = WEIGHT * NORM * math.sqrt(ROWS) * (SLOPE + 0.5 * (slope(OUTLIER / 2) + slope(OUTLIER)))
-    noise_sup: ClassVar[float] = NOISE * math.sqrt(N - CLEAN) * 2 ** ((BITS + 1) / TAIL)  # type: ignore[misc]
+    noise_sup: ClassVar[float] = NOISE * math.sqrt(N - CLEAN) * 2 ** ((BITS + 1) / TAIL)
 
     def start(self, like: Array) -> Array:
         """0."""

@@ -40,6 +40,7 @@ class ReluNetwork(Minibatch):
     name: ClassVar[str] = "relu"
     kappa: ClassVar[float] = 0.5
     M = 1.0
+    d = property(lambda self: HIDDEN * int(self.A.shape[1]))  # the weights and biases of the first layer
 
     @classmethod
     @cache
@@ -47,11 +48,6 @@ class ReluNetwork(Minibatch):
         """With the data of scikit-learn."""
         X, cultivar = data("wine")
         return cls(standardised(X), np.where(cultivar == 1, 1.0, -1.0))
-
-    @property
-    def d(self) -> int:
-        """The weights and biases of the first layer."""
-        return HIDDEN * int(self.A.shape[1])
 
     def start(self, like: Array) -> Array:
         """Normal weights of variance 1/p, always the same."""

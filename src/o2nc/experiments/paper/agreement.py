@@ -1,7 +1,7 @@
 """Every published cell beside what was measured here, with a verdict."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _initialisation(name: str) -> dict[str, float]:
 
 def _exact_cells() -> Iterator[Entry]:
     defined = {"g_star": double_well.G_STAR, "l": double_well.LENGTH, "s_c": double_well.SCALE}
-    tables = {
+    tables: dict[str, tuple[dict[str, dict[str, str]], Callable[[str], dict[str, float]]]] = {
         "definitions": (published.DEFINITIONS, lambda name: defined),
         "initialisation": (published.INITIALISATION, _initialisation),
         "constants": (published.CONSTANTS, constants),

@@ -1,6 +1,7 @@
 """The charts of a reproduction: gap and squared gradient of each objective, and what the learners did."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..runner.charts import AMBER, BLACK, BLUE, COLOURS, GREEN, ORANGE, PINK, SKY, Chart, mean_line
 from ..runner.records import Record, Records
@@ -34,9 +35,10 @@ def _objective(name: str, methods: Mapping[str, Record]) -> Chart:
     lines = []
     for method, record in methods.items():
         colour, width = STYLES[method]
-        style = {"dash": "dash" if method == "frozen" else "solid", "minor": method in ("identity", "projector")}
+        style: dict[str, Any] = {"dash": "dash" if method == "frozen" else "solid", "width": width}
+        style["minor"] = method in ("identity", "projector")
         for panel, metric in enumerate(("gap", "instant")):
-            lines.append(mean_line(record, metric, METHODS[method].label, colour, panel=panel, width=width, **style))
+            lines.append(mean_line(record, metric, METHODS[method].label, colour, panel=panel, **style))
     return Chart((f"{name}: gap", f"{name}: squared gradient"), lines, log=("y", "y"))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .records import Floats, Record
 from .statistics import Z
@@ -26,8 +27,8 @@ class Line(NamedTuple):
     'solid'
     """
 
-    x: Floats
-    y: Floats
+    x: NDArray[Any]
+    y: NDArray[Any]
     label: str
     colour: str
     panel: int = 0
@@ -62,7 +63,9 @@ def mean_line(
     return Line(x, scale * (mean - base), label, colour, band=band, **style)
 
 
-def canvas(titles: Sequence[str] = ("", ""), left: float = 0.095, words: str = "iteration t") -> Any:
+def canvas(
+    titles: Sequence[str], words: str = "iteration t", left: float = 0.095, bottom: float = 0.26, between: float = 0.28
+) -> Any:
     """A figure and empty panels with these titles side by side; below them is room for a legend.
 
     Reference: Numerical Experiments, the four figures.
@@ -70,7 +73,7 @@ def canvas(titles: Sequence[str] = ("", ""), left: float = 0.095, words: str = "
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
-    margins = {"left": left, "right": 0.975, "bottom": 0.26, "top": 0.91, "wspace": 0.28}
+    margins = {"left": left, "right": 0.975, "bottom": bottom, "top": 0.91, "wspace": between}
     panels = figure.subplots(1, len(titles), squeeze=False, gridspec_kw=margins)[0]
     for panel, title in zip(panels, titles, strict=True):
         panel.set_title(title, fontsize=10)
@@ -87,7 +90,7 @@ def figure(chart: Chart) -> Any:
 
     Reference: Numerical Experiments, the four figures.
     """
-    drawn, panels = canvas(chart.titles, left=0.32 if chart.rows else 0.095, words=chart.words)
+    drawn, panels = canvas(chart.titles, chart.words, left=0.32 if chart.rows else 0.095)
     for line in chart.lines:
         if not line.minor:
             style = {"color": line.colour, "linewidth": line.width, "linestyle": DASHES[line.dash]}

@@ -42,8 +42,6 @@ class Experiment(ABC):
     command: ClassVar[str]  # of the command line
     title: ClassVar[str]  # of the report
     headings: ClassVar[tuple[str, str, str]]  # of the findings and of the charts, and a sentence on these
-    tables: ClassVar[Callable[[dict[str, Any]], list[Table]]]  # the numbers as tables of text
-    findings: ClassVar[Callable[[dict[str, Any]], list[str]]]  # what they show, in sentences
 
     seed: int = 0
     replications: int = 128
@@ -63,6 +61,16 @@ class Experiment(ABC):
     @abstractmethod
     def numbers(self, runs: Runs) -> dict[str, Any]:
         """All numbers of all tables as plain data, without settings and versions."""
+
+    @staticmethod
+    @abstractmethod
+    def tables(found: dict[str, Any]) -> list[Table]:
+        """The numbers as tables of text."""
+
+    @staticmethod
+    @abstractmethod
+    def findings(found: dict[str, Any]) -> list[str]:
+        """What they show, in sentences."""
 
     @abstractmethod
     def charts(self, runs: Runs, found: dict[str, Any]) -> Mapping[str, Chart]:
@@ -121,7 +129,8 @@ class Experiment(ABC):
         with usable(figures):
             figures.mkdir(exist_ok=True)
         tasks = [(figures, name, chart) for name, chart in charts.items()]
-        started = processes(write_figure, tasks, jobs) if (jobs or os.cpu_count() or 1) > 1 else None
+        alone = 1 in (jobs, os.cpu_count())
+        started = map(write_figure, *zip(*tasks, strict=True)) if alone else processes(write_figure, tasks, jobs)
         tables = self.tables(found)
         texts = {
             "tables.json": as_json(found),
@@ -133,7 +142,7 @@ class Experiment(ABC):
             with replacing(out / name) as part:
                 part.write_text(text, encoding="utf-8")
         self.write_more(out, runs, found)
-        list(started if started is not None else (write_figure(*task) for task in tasks))
+        list(started)
 
 
 def versions(*more: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Paired runs: any methods on a smooth objective with the same noise, round by round."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,10 @@ from ... import _xp
 from ..._xp import Array
 from ...constants import Smooth
 from ...conversions import Conversion, SegmentConversion, SmoothConversion
+from ...losses import DescentLoss, LinearLoss, Loss
+from ...operators import Operator
 from ...oracles import Oracle
+from ...oracles.base import weights_of
 from ...rivals import SGD
 from ...vectors import inner
 from ..objectives.smooth import Objective
@@ -19,7 +23,6 @@ from . import backends
 from .backends import numbers
 from .noise import places, signs
 from .records import Floats, Record, moments
-from .side_by_side import SideBySide
 
 HORIZON = 20000  # the T of all constants, the paper's T_run, however many rounds are run
 BLOCK = 50  # rounds played at once; it divides 3000 and 20000, so that JAX compiles one length
@@ -65,8 +68,74 @@ class Method:
     def around(self, oracle: Oracle, constants: Smooth) -> Conversion:
         """Algorithm 1 with ``oracle``, and with the loss and the place of the sample of this method."""
         if self.r == 0:
-            return SmoothConversion(oracle, constants, self.kappa)
-        return SegmentConversion(oracle, constants, self.r, self.kappa)
+            return SmoothConversion(oracle, constants, kappa=self.kappa)
+        return SegmentConversion(oracle, constants, r=self.r, kappa=self.kappa)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    r"""The operators $U_1,\dots,U_K$ on an array of shape (K, ..., d): $U_k$ acts on the slice k.
+
+    Args:
+        operators: one a slice.
+
+    Reference: the controls of the experiments.
+
+    >>> from o2nc.operators import Diagonal, Identity
+    >>> Side((Identity(), Diagonal(np.zeros(2)))) @ np.ones((2, 2))
+    array([[1., 1.],
+           [0., 0.]])
+    """
+
+    operators: tuple[Operator, ...]
+
+    def __matmul__(self, v: Array) -> Array:
+        return _xp.namespace(v).stack([U @ v[k, ...] for k, U in enumerate(self.operators)])
+
+
+@dataclass(frozen=True, eq=False)
+class SideBySide:
+    r"""Oracles side by side for arrays of shape (K, ..., d): each sees and plays its own slice only.
+
+    One tracker update then serves all of them: K small batches cost more than one large one.
+
+    Args:
+        oracles: one a slice.
+
+    Reference: the controls of the experiments.
+
+    >>> from o2nc.oracles import Constant
+    >>> SideBySide((Constant(), Constant())).init(np.zeros((2, 3)))
+    (ConstantState(), ConstantState())
+    """
+
+    oracles: tuple[Oracle, ...]
+
+    def init(self, x: Array) -> tuple[Any, ...]:
+        """The states of all."""
+        return tuple(oracle.init(x[k, ...]) for k, oracle in enumerate(self.oracles))
+
+    def play(self, state: tuple[Any, ...], m: Array) -> Operator:
+        """Each plays for its slice of m."""
+        return Side(tuple(oracle.play(state[k], m[k, ...]) for k, oracle in enumerate(self.oracles)))
+
+    def learn(self, state: tuple[Any, ...], loss: Loss) -> tuple[Any, ...]:
+        """Each learns from its slice of the loss."""
+        if not isinstance(loss, (LinearLoss, DescentLoss)):
+            raise TypeError(f"`SideBySide` takes a linear or a descent loss; got {type(loss).__name__}.")
+        return tuple(
+            oracle.learn(state[k], loss._replace(s=loss.s[k, ...], m=loss.m[k, ...]))
+            for k, oracle in enumerate(self.oracles)
+        )
+
+    def weights(self, state: tuple[Any, ...]) -> Array | None:
+        """The weight of each one's last expert, (K, ..., 1), NaN where an oracle has none; None if none of them has."""
+        each = [weights_of(oracle, own) for oracle, own in zip(self.oracles, state, strict=True)]
+        last = [weights[..., -1:] for weights in each if weights is not None]
+        if not last:
+            return None
+        none = math.nan * last[0]
+        return _xp.namespace(none).stack([none if weights is None else weights[..., -1:] for weights in each])
 
 
 def checkpoints(iterations: int) -> NDArray[np.int64]:

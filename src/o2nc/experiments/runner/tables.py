@@ -2,7 +2,8 @@
 
 import html
 import re
-from collections.abc import Sequence
+import string
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 LONG = 40  # rows from which a LaTeX table is split over pages
@@ -20,6 +21,29 @@ class Table(NamedTuple):
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+
+def table(name: str, title: str, caption: str, header: str, cells: str, rows: Iterable[Mapping[str, Any]]) -> Table:
+    """A table whose header and whose cells, made of the entries of a row, are written in one line each.
+
+    A cell is a format, as "{bound:.4f}"; ":n" and ":i" print numbers and intervals as `number` and `interval` do.
+
+    >>> table("a", "", "", "x | y", "{x} | {y:n2}", [{"x": "f1", "y": 1.5e-5}]).rows
+    [['f1', '1.50e-5']]
+    """
+    columns = cells.split(" | ")
+    made = [[_CELL.vformat(cell, (), row) for cell in columns] for row in rows]
+    return Table(name, title, caption, header.split(" | "), made)
+
+
+class _Cell(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec[:1] in ("n", "i"):
+            return (number if format_spec[0] == "n" else interval)(value, int(format_spec[1:] or 4))
+        return str(super().format_field(value, format_spec))
+
+
+_CELL = _Cell()
 
 
 def number(value: float | None, digits: int = 4) -> str:

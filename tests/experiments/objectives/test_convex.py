@@ -1,6 +1,7 @@
 """The classifiers of the deterministic experiment: formulas, derivatives, constants and minima."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from conftest import numpy_of
-from o2nc.experiments.objectives import classifier
-from o2nc.experiments.objectives.convex import CONVEX, DATA, convex_objective
+from o2nc.experiments.objectives import classifier, objective, of_kind
 from o2nc.experiments.objectives.logistic import Logistic
 from o2nc.experiments.objectives.smoothed_svm import SmoothedSVM
 
-every = pytest.mark.parametrize("name", CONVEX)
+convex_objective = partial(objective, kind="convex")
+every = pytest.mark.parametrize("name", of_kind("convex"))
 
 
 def points(f, n, seed=0):
@@ -82,7 +83,7 @@ def test_M_is_the_value_at_the_start_and_f_is_not_negative(name):
     assert f.value_and_gradient(points(f, 20))[0].min() > 0
 
 
-@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("data", classifier.CLASSES)
 def test_the_data_are_standardised(data):
     f = convex_objective(f"{data}-svm")
     assert set(f.b) == {1.0, -1.0}

@@ -12,14 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from o2nc.experiments import engine, store
-from o2nc.experiments.engine import EngineError, compute
-from o2nc.experiments.protocol import run
-from o2nc.experiments.reproduce import collect
-from o2nc.experiments.settings import Settings
-from o2nc.experiments.store import Store, StoreError
+from o2nc.experiments.paper.experiment import Reproduction, ReproductionCell
+from o2nc.experiments.runner import engine, store
+from o2nc.experiments.runner.engine import EngineError, compute
+from o2nc.experiments.runner.store import Store, StoreError
 
-SMALL = Settings(replications=2, iterations=6)
+SMALL = Reproduction(replications=2, iterations=6)
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def fill(opened):
 
 def test_a_cell_comes_back_as_it_was(opened):
     cell = SMALL.cells()[0]
-    records = run(cell)
+    records = cell.run()
     opened.write(cell, records)
     for method, record in opened.read(cell).items():
         for group in ("mean", "M2", "values", "sums"):
@@ -51,7 +49,8 @@ def test_only_what_is_missing_is_computed(opened, monkeypatch):
     fill(opened)
     opened.path(cells[1]).unlink()
     computed = []
-    monkeypatch.setattr(engine, "run", lambda cell: computed.append(cell) or run(cell))
+    run = ReproductionCell.run
+    monkeypatch.setattr(ReproductionCell, "run", lambda cell: computed.append(cell) or run(cell))
     fill(opened)
     assert computed == [cells[1]]
 
@@ -78,8 +77,8 @@ def test_a_flipped_byte_is_found(opened):
 
 
 def test_a_cell_of_other_settings_under_our_name_is_refused(opened):
-    mine, other = SMALL.cells()[0], Settings(replications=2, iterations=5).cells()[0]
-    opened.write(other, run(other))
+    mine, other = SMALL.cells()[0], Reproduction(replications=2, iterations=5).cells()[0]
+    opened.write(other, other.run())
     opened.path(other).rename(opened.path(mine))
     with pytest.raises(StoreError, match="was made with other settings"):
         opened.missing(SMALL.cells())
@@ -94,13 +93,13 @@ def test_a_foreign_file_among_the_cells_is_refused(opened):
 
 def test_cells_of_more_further_seeds_are_ours(opened):
     cell = SMALL.further_cells(3)[-1]
-    opened.write(cell, run(cell))
+    opened.write(cell, cell.run())
     opened.check_foreign(SMALL.cells())
 
 
 def test_other_settings_are_refused(opened):
     with pytest.raises(StoreError, match=r"other settings: seed 0 \(now 1\), iterations 6 \(now 7\); choose another"):
-        Store(opened.directory, Settings(seed=1, replications=2, iterations=7)).open()
+        Store(opened.directory, Reproduction(seed=1, replications=2, iterations=7)).open()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "something else"}'])
@@ -137,7 +136,7 @@ def test_a_read_only_place_is_a_sentence():
 
 def test_a_full_disk_keeps_what_is_finished(opened, monkeypatch):
     cells = SMALL.cells()
-    opened.write(cells[0], run(cells[0]))
+    opened.write(cells[0], cells[0].run())
 
     def full(file, **arrays):
         file.write(b"some bytes")
@@ -187,7 +186,7 @@ def start(out):
 
 
 def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path):
-    settings = Settings(replications=2, iterations=400)
+    settings = Reproduction(replications=2, iterations=400)
     out, whole = tmp_path / "killed", tmp_path / "whole"
     seen = {}
     for wanted in (0, 1, 2, 3):
@@ -209,7 +208,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path):
     uninterrupted = Store(whole, settings)
     uninterrupted.open()
     compute(uninterrupted, settings.cells(), jobs=1)
-    expected, found = collect(uninterrupted, settings.cells()), collect(Store(out, settings), settings.cells())
+    expected, found = (s.collect(settings.cells())[0] for s in (uninterrupted, Store(out, settings)))
     for name, methods in expected.items():
         for method, record in methods.items():
             for metric, values in record.values.items():

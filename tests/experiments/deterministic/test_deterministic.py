@@ -2,33 +2,30 @@
 
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.optimize
-from typer.testing import CliRunner
 
 from o2nc.certificates import theorem1_segment
-from o2nc.cli import app
 from o2nc.experiments.deterministic.calls import Calls
+from o2nc.experiments.deterministic.experiment import deterministic
 from o2nc.experiments.deterministic.methods import METHODS, Normalised, ours
-from o2nc.experiments.deterministic.whole import deterministic
-from o2nc.experiments.objectives.convex import CONVEX, convex_objective
+from o2nc.experiments.objectives import objective, of_kind
 from o2nc.losses import LinearLoss
 from o2nc.oracles import AdaGrad
 from o2nc.sets import Box
 from o2nc.testing import check_oracle
+from reduced import invoke
 
 TOL, MOST = 1e-2, 300
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, ["deterministic", *map(str, arguments)])
+convex_objective = partial(objective, kind="convex")
 
 
 def run(method, name, *rate, tol=TOL, most=MOST):
     calls = Calls(convex_objective(name), tol, most)
-    return calls, METHODS[method].run(calls, *rate)
+    return calls, METHODS[method].make(calls, *rate)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +96,7 @@ def test_null_steps_are_calls(method):
     assert calls.needed == len(calls.norms)
 
 
-@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize("name", of_kind("convex"))
 def test_the_certificate_holds_since_the_values_never_grow(name):
     """The only place where the proof needs the range: f(x_t) - f* <= M = f(0) along the run."""
     f, n = convex_objective(name), 200
@@ -114,11 +111,11 @@ def test_the_certificate_holds_since_the_values_never_grow(name):
         x = x + dx
     assert np.all(np.diff(values) <= 0)
     assert max(squares) <= conversion.constants.G0**2
-    assert state.clipped[0] == 0
+    assert conversion.sums(state)["clipped"][0] == 0
     _, more = run("certified", name, tol=1e-12, most=n + 1)
     assert more["rounds"] == n
     assert more["average"] == pytest.approx(np.mean(squares), rel=1e-12)
-    bound = theorem1_segment(conversion.constants, float(state.regret[0])).bound
+    bound = theorem1_segment(conversion.constants, float(conversion.sums(state)["regret"][0])).bound
     assert more["average"] <= more["tight"] <= 1.2 * more["average"]
     assert more["tight"] <= bound <= more["a_priori"]
 
@@ -146,7 +143,7 @@ def test_the_best_rate_is_shown(found):
         assert list(results) == list(METHODS)
         for key, row in results.items():
             tried = row["tried"]
-            assert [tuple(entry["rate"]) for entry in tried] == list(METHODS[key].rates)
+            assert [tuple(entry["rate"]) for entry in tried] == list(METHODS[key].facts["rates"])
             reached = [entry["calls"] for entry in tried if entry["calls"] is not None]
             assert row["calls"] == (min(reached) if reached else None)
             assert (row["norm"] <= TOL) == bool(reached)
@@ -154,7 +151,7 @@ def test_the_best_rate_is_shown(found):
             calls, _ = run(key, name, *tried[0]["rate"])
             assert (calls.needed, calls.smallest) == (tried[0]["calls"], tried[0]["norm"])
             if len(tried) > 1:
-                ends = [{min(column), max(column)} for column in zip(*METHODS[key].rates, strict=True)]
+                ends = [{min(column), max(column)} for column in zip(*METHODS[key].facts["rates"], strict=True)]
                 at_an_end = any(x in end for x, end in zip(row["rate"], ends, strict=True))
                 assert row["at_an_end_of_the_grid"] == at_an_end
         assert results["gd-best"]["calls"] <= results["gd"]["calls"]
@@ -165,7 +162,7 @@ def test_the_best_rate_is_shown(found):
 def test_one_rate_for_all_has_the_least_geometric_mean(found):
     for key, one in found["one_rate"].items():
         means = {}
-        for k, rate in enumerate(METHODS[key].rates):
+        for k, rate in enumerate(METHODS[key].facts["rates"]):
             calls = [row[key]["tried"][k]["calls"] or MOST for row in found["results"].values()]
             means[rate] = math.prod(calls) ** (1 / len(calls))
         assert math.isclose(means[tuple(one["rate"])], min(means.values()))
@@ -201,7 +198,7 @@ def test_calls_stop_at_the_most():
 
 def test_the_command(tmp_path, found):
     out = tmp_path / "found.json"
-    result = invoke("--objective", "wine-logistic", "--tol", TOL, "--calls", MOST, "--out", out)
+    result = invoke("deterministic", "--objective", "wine-logistic", "--tol", TOL, "--calls", MOST, "--out", out)
     assert result.exit_code == 0, result.output
     assert json.loads(out.read_text())["results"]["wine-logistic"] == found["results"]["wine-logistic"]
     for text in (
@@ -217,28 +214,3 @@ def test_the_command(tmp_path, found):
     line = next(line for line in result.output.splitlines() if line.startswith("l-bfgs"))
     assert line.split()[-1] == str(row["l-bfgs"]["calls"])
     assert f"({row['certified']['norm']:.1e})" in result.output
-
-
-def test_a_start_that_is_good_enough():
-    result = invoke("--objective", "wine-svm", "--tol", 100)
-    assert result.exit_code == 0, result.output
-    lines = [line for line in result.output.splitlines() if line.startswith("gd ")]
-    assert lines[0].split()[-1] == "1"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--objective", "f1"), "`objective` must be one of cancer-logistic, cancer-svm,"),
-        (("--tol", 0), "`tol` must be finite and positive; got 0.0."),
-        (("--tol", "nan"), "`tol` must be finite and positive; got nan."),
-        (("--calls", 0), "`calls` must be a whole number, at least 1; got 0."),
-        (("--out", "/nowhere/found.json"), "Cannot write /nowhere/found.json: /nowhere is not a directory."),
-        (("--objective", "wine-svm", "--calls", 1, "--out", "/proc/found.json"), "Cannot write /proc/found.json"),
-    ],
-)
-def test_errors_are_one_sentence(arguments, sentence):
-    result = invoke(*arguments)
-    assert result.exit_code == 2
-    assert sentence in result.stderr
-    assert "Traceback" not in result.output

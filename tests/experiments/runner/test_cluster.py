@@ -7,25 +7,24 @@ import sys
 import numpy as np
 import pytest
 
-from o2nc.experiments.engine import compute
-from o2nc.experiments.reproduce import collect
-from o2nc.experiments.settings import Settings
-from o2nc.experiments.store import Store
+from o2nc.experiments.paper.experiment import Reproduction
+from o2nc.experiments.runner.engine import compute
+from o2nc.experiments.runner.store import Store
 
-SETTINGS = Settings(replications=2, iterations=20)
+SETTINGS = Reproduction(replications=2, iterations=20)
 
 # The cluster is started in a process of its own, and the cells are computed through its address.
 SCRIPT = """
 import sys
 from pathlib import Path
-from o2nc.experiments.engine import compute
-from o2nc.experiments.settings import Settings
-from o2nc.experiments.store import Store
+from o2nc.experiments.paper.experiment import Reproduction
+from o2nc.experiments.runner.engine import compute
+from o2nc.experiments.runner.store import Store
 
 def main(engine, out):
-    store = Store(Path(out), Settings(replications=2, iterations=20))
+    store = Store(Path(out), Reproduction(replications=2, iterations=20))
     store.open()
-    cells = store.settings.cells()
+    cells = store.experiment.cells()
     if engine == "dask":
         from distributed import LocalCluster
         options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
@@ -54,7 +53,7 @@ def test_a_cluster_gives_the_same_numbers(engine, tmp_path):
     local = Store(tmp_path / "local", SETTINGS)
     local.open()
     compute(local, SETTINGS.cells(), jobs=1)
-    found, expected = (collect(s, SETTINGS.cells()) for s in (Store(out, SETTINGS), local))
+    found, expected = (s.collect(SETTINGS.cells())[0] for s in (Store(out, SETTINGS), local))
     for name, methods in expected.items():
         for method, record in methods.items():
             for metric, values in record.values.items():

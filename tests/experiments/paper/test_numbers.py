@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from o2nc.experiments import paper
-from o2nc.experiments.agreement import agreement
-from o2nc.experiments.methods import METHODS
-from o2nc.experiments.objectives import OBJECTIVES
-from o2nc.experiments.record import Record, merge, moments
-from o2nc.experiments.settings import Settings
-from o2nc.experiments.statistics import favourable, interval_ends, mean, paired_interval, reduction
-from o2nc.experiments.tables import certify, further_seeds, tables
+from o2nc.experiments.objectives import objective
+from o2nc.experiments.paper import published as paper
+from o2nc.experiments.paper.agreement import agreement
+from o2nc.experiments.paper.methods import METHODS
+from o2nc.experiments.paper.numbers import certify, further_seeds, numbers
+from o2nc.experiments.runner.records import Record, merge, moments
+from o2nc.experiments.runner.statistics import favourable, interval_ends, mean, paired_interval, reduction
 
 
 def record(values, T=3000):
@@ -39,15 +38,15 @@ def test_by_hand():
     assert reduction(x, y).value == pytest.approx(60.0)
     # residuals x - 0.4 y = 0.2, 0.4, -0.6, variance 0.28, over the mean 5 of y and times 100
     assert reduction(x, y).stderr == pytest.approx(100 * math.sqrt(0.28 / 3) / 5)
-    assert favourable(x, y) == (128.0, 0.0)
-    assert favourable(x, np.asarray([2.0, 1.0, 9.0])).stderr == pytest.approx(128 * math.sqrt(2 / 27))
+    assert favourable(x, y, 128) == (128.0, 0.0)
+    assert favourable(x, np.asarray([2.0, 1.0, 9.0]), 128).stderr == pytest.approx(128 * math.sqrt(2 / 27))
 
 
 def test_errors_of_interval_ends_are_those_of_a_simulation():
     rng = np.random.default_rng(0)
     samples = rng.gamma(2.0, size=(4000, 128))
-    ends = np.asarray([[end.value for end in interval_ends(s, np.zeros(128))] for s in samples])
-    errors = np.asarray([[end.stderr for end in interval_ends(s, np.zeros(128))] for s in samples[:200]])
+    ends = np.asarray([[end.value for end in interval_ends(s, np.zeros(128), 128)] for s in samples])
+    errors = np.asarray([[end.stderr for end in interval_ends(s, np.zeros(128), 128)] for s in samples[:200]])
     np.testing.assert_allclose(errors.mean(0), ends.std(0), rtol=0.05)
 
 
@@ -87,7 +86,7 @@ def test_a_short_run_has_no_verdict_on_iteration_3000():
 def test_the_parts_of_the_gain_add_up():
     rng = np.random.default_rng(2)
     records = {"f1": {m: record(rng.uniform(0.1, 1, 9), T=5) for m in METHODS}}
-    found = tables(records, Settings(replications=9, iterations=5))
+    found = numbers(records, iterations=5)
     parts, results = found["decomposition"]["f1"], found["results"]["f1"]
     total = results["sgd"]["gap"] - results["hedge"]["gap"]
     assert parts["tracker"] + parts["prior"] + parts["learning"] == pytest.approx(total)
@@ -104,7 +103,7 @@ def test_the_parts_of_the_gain_add_up():
 def test_the_certificate_with_the_regret_takes_the_linear_one():
     run = record([0.3, 0.4], T=20000)
     linear, descent = (certify("f1", run, 20000, kappa) for kappa in (0.0, 16.0))
-    c = OBJECTIVES["f1"].constants(20000)
+    c = objective("f1").constants(20000)
     run.sums["N"][:] *= 2.0  # W - N < 0: the linear regret is larger
     larger = certify("f1", run, 20000, 16.0)["tight_regret"]["terms"]["regret"]
     assert linear["tight_regret"]["terms"]["regret"] == descent["tight_regret"]["terms"]["regret"]  # W = N
@@ -118,4 +117,4 @@ def test_the_certificate_with_the_regret_takes_the_linear_one():
 def test_further_seeds_are_counted():
     good = [{"table": "results", "cell": "f1", "agrees": True}]
     bad = [{"table": "results", "cell": "f2", "agrees": False}]
-    assert further_seeds(0, [good, bad]) == {"seeds": 2, "agree": 1, "disagreeing": {"2": ["results: f2"]}}
+    assert further_seeds({1: good, 2: bad}) == {"seeds": 2, "agree": 1, "disagreeing": {"2": ["results: f2"]}}

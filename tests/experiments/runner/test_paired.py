@@ -3,12 +3,20 @@
 import numpy as np
 import pytest
 
-from o2nc.experiments import backends
-from o2nc.experiments.methods import METHODS, hedge_rate
-from o2nc.experiments.noise import signs
-from o2nc.experiments.objectives import OBJECTIVES
-from o2nc.experiments.protocol import Cell, checkpoints, run
-from o2nc.experiments.record import merge
+from o2nc.experiments.objectives import objective
+from o2nc.experiments.paper.experiment import ReproductionCell
+from o2nc.experiments.paper.methods import METHODS, hedge_rate
+from o2nc.experiments.paper.published import RESULTS
+from o2nc.experiments.runner import backends
+from o2nc.experiments.runner.noise import signs
+from o2nc.experiments.runner.paired import checkpoints, play
+from o2nc.experiments.runner.records import merge
+
+OBJECTIVES = {name: objective(name) for name in RESULTS}
+
+
+def run(name, methods, replications, iterations, **how):
+    return play(objective(name), [METHODS[method] for method in methods], replications, iterations, **how)
 
 
 def literal(name, weight_of, T, R, seed=0):
@@ -50,7 +58,7 @@ def test_every_method_is_the_papers_loop(name):
         "identity": lambda C: 0.0,
         "projector": lambda C: 1.0,
     }
-    records = run(Cell(name, tuple(laws), 0, R, iterations=T), block=17)
+    records = run(name, tuple(laws), range(R), T, block=17)
     for method, law in laws.items():
         expected = literal(name, law, T, R)
         record = records[method]
@@ -66,7 +74,7 @@ def test_every_method_is_the_papers_loop(name):
 @pytest.mark.parametrize("method", ["learned", "blind"])
 def test_a_learner_side_by_side_is_the_learner_alone(name, method):
     f, T, R, like = OBJECTIVES[name], 40, 2, np.zeros(1)
-    record = run(Cell(name, ("sgd", "hedge", "learned", "blind"), 0, R, iterations=T), block=9)[method]
+    record = run(name, ("sgd", "hedge", "learned", "blind"), range(R), T, block=9)[method]
     conversion = METHODS[method].conversion(f, like)
     x = f.start(like) + np.zeros((R, f.d))
     state = conversion.init(x)
@@ -74,32 +82,32 @@ def test_a_learner_side_by_side_is_the_learner_alone(name, method):
         gap, g = f.gap_and_gradient(x)
         np.testing.assert_allclose(record.mean["gap"][t], gap.mean(), rtol=1e-12)
         if method == "learned":
-            np.testing.assert_allclose(
-                record.mean["weight"][t], conversion.oracle.weights(state.oracle)[:, 1].mean(), rtol=1e-12
-            )
+            np.testing.assert_allclose(record.mean["weight"][t], conversion.weights(state)[:, 1].mean(), rtol=1e-12)
         xi = f.noise(signs(0, name, range(R), t, 1, f.d)[0].astype(float))
         dx, state = conversion.update(g + xi, state, x)
         x = x + dx
-        np.testing.assert_allclose(record.mean["regret"][t], state.regret.mean(), rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(record.sums["W"], state.W[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(
+            record.mean["regret"][t], conversion.sums(state)["regret"].mean(), rtol=1e-9, atol=1e-14
+        )
+    np.testing.assert_allclose(record.sums["W"], conversion.sums(state)["W"][:, 0], rtol=1e-12)
 
 
 def test_the_noise_of_an_objective_may_depend_on_the_round():
-    whole, parts = (run(Cell("f8", ("sgd",), 0, 2, iterations=1510), block=b)["sgd"] for b in (50, 700))
+    whole, parts = (run("f8", ("sgd",), range(2), 1510, block=b)["sgd"] for b in (50, 700))
     np.testing.assert_array_equal(whole.mean["gap"], parts.mean["gap"])
 
 
 def test_the_last_checkpoint_is_the_iterate_before_the_last_update():
-    record = run(Cell("f4", ("sgd",), 0, 2, iterations=3))["sgd"]
-    longer = run(Cell("f4", ("sgd",), 0, 2, iterations=4))["sgd"]
+    record = run("f4", ("sgd",), range(2), 3)["sgd"]
+    longer = run("f4", ("sgd",), range(2), 4)["sgd"]
     np.testing.assert_array_equal(record.sums["final_gap"], longer.at("gap", 4))
     assert record.mean["average"][0] == record.mean["instant"][0]
 
 
 def test_blocks_methods_and_ranges_do_not_enter():
-    whole = run(Cell("f1", tuple(METHODS), 0, 5, iterations=40))
+    whole = run("f1", tuple(METHODS), range(5), 40)
     for method in ("hedge", "sgd"):
-        alone = merge([run(Cell("f1", (method,), a, b, iterations=40), block=7)[method] for a, b in ((2, 5), (0, 2))])
+        alone = merge([run("f1", (method,), range(a, b), 40, block=7)[method] for a, b in ((2, 5), (0, 2))])
         assert alone.replications.tolist() == [0, 1, 2, 3, 4]
         for metric in alone.mean:
             np.testing.assert_allclose(alone.mean[metric], whole[method].mean[metric], rtol=1e-12)
@@ -110,7 +118,7 @@ def test_blocks_methods_and_ranges_do_not_enter():
 
 
 def test_runs_of_different_lengths_share_their_beginning():
-    short, long = (run(Cell("f2", ("hedge",), 0, 2, iterations=T))["hedge"] for T in (10, 60))
+    short, long = (run("f2", ("hedge",), range(2), T)["hedge"] for T in (10, 60))
     np.testing.assert_array_equal(short.mean["gap"], long.mean["gap"][:10])
 
 
@@ -118,15 +126,15 @@ def test_runs_of_different_lengths_share_their_beginning():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_libraries_agree(name, backend):
     methods = ("frozen", "projector") if name == "f2" else ("sgd", "hedge", "learned", "blind")
-    expected = run(Cell(name, methods, 0, 3, iterations=100))
-    found = run(Cell(name, methods, 0, 3, iterations=100, backend=backend))
+    expected = run(name, methods, range(3), 100)
+    found = run(name, methods, range(3), 100, backend=backend)
     for method in methods:
         for metric, values in expected[method].values.items():
             np.testing.assert_allclose(found[method].values[metric], values, rtol=1e-9, atol=1e-13)
 
 
 def test_single_precision_is_near():
-    double, single = (run(Cell("f3", ("hedge",), 0, 3, iterations=200, dtype=d))["hedge"] for d in backends.DTYPES)
+    double, single = (run("f3", ("hedge",), range(3), 200, dtype=d)["hedge"] for d in backends.DTYPES)
     assert single.mean["gap"].dtype == np.float64
     np.testing.assert_allclose(single.mean["gap"], double.mean["gap"], rtol=1e-3)
 
@@ -143,16 +151,16 @@ def test_checkpoints_hold_the_iteration_of_the_paper_and_the_last():
         ({"objective": "f9"}, "`objective` must be one of"),
         ({"methods": ("adam",)}, "`method` must be one of"),
         ({"start": 3, "stop": 3}, "`stop` must be larger"),
-        ({"iterations": 0}, "`iterations` must be at least 1"),
+        ({"iterations": 0}, "`iterations` must be a whole number, at least 1"),
         ({"iterations": 20001}, "at most the declared horizon 20000; got 20001"),
     ],
 )
 def test_a_cell_is_checked(arguments, sentence):
     good = {"objective": "f1", "methods": ("sgd",), "start": 0, "stop": 1}
     with pytest.raises(ValueError, match=sentence):
-        Cell(**(good | arguments))
+        ReproductionCell(**(good | arguments))
 
 
 def test_an_unknown_library_is_a_sentence():
     with pytest.raises(ValueError, match="`dtype` must be one of float64, float32; got 'float16'"):
-        run(Cell("f1", ("sgd",), 0, 1, dtype="float16"))
+        run("f1", ("sgd",), range(1), 1, dtype="float16")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from o2nc.experiments.noise import key, places, signs
+from o2nc.experiments.runner.noise import key, places, signs
 
 MASK = 2**64 - 1
 

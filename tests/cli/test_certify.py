@@ -1,0 +1,33 @@
+"""`o2nc certify`: the theorems term by term, and what they need."""
+
+import pytest
+
+from reduced import invoke
+
+
+def test_certify_prints_the_terms():
+    result = invoke("certify", "--M", 1, "--beta", 4, "--sigma", 0.5, "--T", 10000, "--regret", 10)
+    assert result.exit_code == 0
+    assert "noise   1.01" in result.output
+    assert "Theorem 1, sharp" in result.output
+    result = invoke(
+        "certify", "--nonsmooth", "--M", 1, "--L", 1, "--lam", 1, "--sigma", 0.5, "--T", 10000, "--regret", 10
+    )
+    assert result.exit_code == 0
+    assert "Theorem 2" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "Theorem 1 needs `--beta`"),
+        (("--nonsmooth",), "`--nonsmooth` needs `--L` and `--lam`."),
+        (("--nonsmooth", "--L", 1, "--lam", 1, "--beta", 4), "`--beta` must not be given with `--nonsmooth`"),
+        (("--beta", 4, "--lam", 1), "`--L` and `--lam` must not be given without `--nonsmooth`"),
+        (("--beta", -1), "`beta` must be finite and positive; got -1.0."),
+    ],
+)
+def test_certify_says_what_it_needs(arguments, sentence):
+    result = invoke("certify", "--M", 1, "--sigma", 0.5, "--T", 10000, "--regret", 10, *arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr

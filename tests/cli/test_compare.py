@@ -1,0 +1,52 @@
+"""`o2nc compare`: its tables, charts and numbers, and what it refuses."""
+
+import json
+
+import pytest
+
+from o2nc.experiments.compare.comparison import COLUMNS, RATES
+from reduced import invoke
+
+
+def test_the_command(tmp_path):
+    out = tmp_path / "found.json"
+    options = ("--objective", "f5", "--objective", "f6", "--oracle", "ogd:box", "--replications", 2, "--iterations", 5)
+    result = invoke("compare", *options, "--jobs", 2, "--out", out)
+    assert result.exit_code == 0, result.output
+    found = json.loads(out.read_text())
+    assert list(found["results"]) == ["f5", "f6"]
+    assert {*COLUMNS, "sgd-best", "heavy-ball", "adam", "ogd:box"} == set(found["results"]["f5"])
+    assert found["grid"]["adam"] == list(RATES)
+    for text in ("best fixed expert in hindsight", "f6: gap (log scale)", "rates of Adam: 1e-05", "ogd:box"):
+        assert text in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--objective", "f9"), "`objective` must be one of"),
+        (("--oracle", "newton"), "`oracle` must be one of"),
+        (("--oracle", "ogd:ball"), "`set` must be one of"),
+        (("--oracle", "omd:box"), "`rate` must be given for the oracle omd."),
+        (("--oracle", "ogd:box:rate=fast"), "An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got"),
+        (("--oracle", "ogd:box:kappa=50"), "`kappa` must be below 6080/129"),
+        (("--oracle", "ogd:box:hull"), "An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got"),
+        (("--oracle", "learned:kappa=4:kappa=5"), "An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got"),
+        (("--oracle", "learned:r=end"), "An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got"),
+        (("--oracle", "learned:r=2"), "`r` must be None or a number in [0, 1]; got 2.0."),
+        (("--oracle", "squint:box"), "`Squint(experts=...)` must"),
+        (("--oracle", "squint:rate=1"), "`rate` must not be given for the oracle squint"),
+        (("--oracle", "squinting"), "`oracle` must be one of"),
+        (("--oracle", "sgd:kappa=3"), "`kappa` must not be given for sgd, which is shown no loss; got 3."),
+        (("--oracle", "sgd:r=1"), "`r` must not be given for sgd"),
+        (("--replications", 1), "`replications` must be a whole number, at least 2"),
+        (("--jobs", 0), "`jobs` must be at least 1"),
+        (("--out", "/nowhere/found.json"), "Cannot write /nowhere/found.json: /nowhere is not a directory."),
+        (("--objective", "f4", "--replications", 2, "--iterations", 1, "--out", "/proc/found.json"), "Cannot write"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, sentence):
+    result = invoke("compare", *arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.output
