@@ -13,7 +13,8 @@ PACKAGE = Path(o2nc.__file__).parent
 FRONT_ENDS = ("torch", "optax")
 BELOW_SETS = {"_xp", "checks", "constants", "registry", "vectors", "operators"}
 MAY_IMPORT = {
-    "_xp": set(),
+    "_array": set(),
+    "_xp": {"_array"},
     "checks": set(),
     "registry": set(),
     "estimates": set(),

@@ -5,42 +5,11 @@ reduction here keeps its axis, so one run and a batch of replications are the sa
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import array_api_compat
 
-
-class Array(Protocol):
-    """An array of some library, as far as the core may know it; functions come from its `namespace`."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def ndim(self) -> int: ...
-    @property
-    def dtype(self) -> Any: ...
-
-    def __getitem__(self, key: Any, /) -> "Array": ...
-    def __float__(self) -> float: ...
-    def __neg__(self) -> "Array": ...
-    def __add__(self, other: Any, /) -> "Array": ...
-    def __radd__(self, other: Any, /) -> "Array": ...
-    def __sub__(self, other: Any, /) -> "Array": ...
-    def __rsub__(self, other: Any, /) -> "Array": ...
-    def __mul__(self, other: Any, /) -> "Array": ...
-    def __rmul__(self, other: Any, /) -> "Array": ...
-    def __truediv__(self, other: Any, /) -> "Array": ...
-    def __rtruediv__(self, other: Any, /) -> "Array": ...
-    def __pow__(self, other: Any, /) -> "Array": ...
-    def __mod__(self, other: Any, /) -> "Array": ...
-    def __and__(self, other: Any, /) -> "Array": ...
-    def __or__(self, other: Any, /) -> "Array": ...
-    def __eq__(self, other: Any, /) -> Any: ...
-    def __lt__(self, other: Any, /) -> "Array": ...
-    def __le__(self, other: Any, /) -> "Array": ...
-    def __gt__(self, other: Any, /) -> "Array": ...
-    def __ge__(self, other: Any, /) -> "Array": ...
-
+from ._array import Array as Array
 
 _KNOWN: dict[type, Any] = {}  # the look-up of the compat layer costs as much as a small array operation
 
@@ -70,19 +39,19 @@ def inner(u: Array, v: Array) -> Array:
     return namespace(u).linalg.vecdot(u, v, axis=-1)[..., None]
 
 
-def whole(v: Any) -> Any:
+def gathered(v: Any) -> Any:
     """``v`` itself; of a DTensor, which lies in parts on several processes or is a sum over them, all of it."""
-    return v.full_tensor() if in_parts(v) else v
+    return v.full_tensor() if is_sharded(v) else v
 
 
-def in_parts(v: Array) -> bool:
+def is_sharded(v: Array) -> bool:
     """Whether ``v`` is a DTensor of torch, of which this process holds a part; torch may be built without them."""
     return hasattr(v, "full_tensor")
 
 
 def scalar_shape(v: Array) -> tuple[int, ...]:
     """The shape of a scalar beside ``v``: its axes, all of length 1; none for a DTensor, which would be gathered."""
-    return () if in_parts(v) else (1,) * v.ndim
+    return () if is_sharded(v) else (1,) * v.ndim
 
 
 LANES = 2048  # how many sums a CPU makes side by side: enough for its vector units, and they stay in its cache
@@ -95,7 +64,7 @@ def sums(terms: Callable[..., Sequence[Array]], *arrays: Array) -> list[Array]:
     computed for a row of them at a time.
     """
     xp = namespace(arrays[0])
-    plain: Any = lambda *arrays: [whole(xp.reshape(xp.sum(term), (1,))) for term in terms(*arrays)]
+    plain: Any = lambda *arrays: [gathered(xp.reshape(xp.sum(term), (1,))) for term in terms(*arrays)]
     if not array_api_compat.is_jax_array(arrays[0]) or arrays[0].size < 2 * LANES:
         return list(plain(*arrays))
     import jax
@@ -168,19 +137,19 @@ def log_sum_exp(v: Array) -> Array:
 
 def like(values: Any, v: Array) -> Array:
     """``values`` (Python numbers, or an array of the same library) with dtype and device of ``v``."""
-    if type(values) is type(v) and values.dtype == v.dtype and not in_parts(v):
+    if type(values) is type(v) and values.dtype == v.dtype and not is_sharded(v):
         return values
     xp = namespace(v)
     if type(values) is type(v) or is_array(values):
         namespace(values, v)
         values = values if values.dtype == v.dtype else xp.astype(values, v.dtype)
-        return cut_as(values, v) if in_parts(v) and values.shape == v.shape else values
+        return shard_like(values, v) if is_sharded(v) and values.shape == v.shape else values
     return xp.asarray(values, dtype=v.dtype, device=device(v))
 
 
-def cut_as(values: Any, v: Any) -> Any:
+def shard_like(values: Any, v: Any) -> Any:
     """An array that each process has whole, in the parts of the DTensor ``v``; one that is in parts, as it is."""
-    if in_parts(values):
+    if is_sharded(values):
         return values
     from torch.distributed.tensor import distribute_tensor
 
@@ -238,7 +207,7 @@ def multiply_add(C: Array, A: Array, B: Array, c: float, a: float) -> Array:
 
 def flatten_matrix(A: Array) -> Array:
     """(..., p, q) -> (..., p q)."""
-    return namespace(A).reshape(whole(A), (*A.shape[:-2], A.shape[-2] * A.shape[-1]))
+    return namespace(A).reshape(gathered(A), (*A.shape[:-2], A.shape[-2] * A.shape[-1]))
 
 
 def symmetric(A: Array) -> Array:

@@ -28,36 +28,36 @@ class ByBlock(NamedTuple):
     parts: tuple[State, ...]
 
 
-def leaves(state: State, name: str = "state", whole: type | tuple[type, ...] = ()) -> Iterator[tuple[str, Any]]:
+def leaves(state: State, name: str = "state", kept: type | tuple[type, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Everything in a state that is no tuple, with the path that leads to it, in the order of the fields.
 
-    Tuples of a class in ``whole`` are not taken apart.
+    Tuples of a class in ``kept`` are not taken apart.
 
     >>> from o2nc import Blocks
     >>> list(leaves(Blocks((1.0, 2.0)), "x"))
     [('x.arrays[0]', 1.0), ('x.arrays[1]', 2.0)]
-    >>> list(leaves(Blocks((1.0, 2.0)), "x", whole=Blocks))
+    >>> list(leaves(Blocks((1.0, 2.0)), "x", kept=Blocks))
     [('x', Blocks(arrays=(1.0, 2.0)))]
     """
-    if is_named_tuple(state) and not isinstance(state, whole):
+    if is_named_tuple(state) and not isinstance(state, kept):
         for field, value in zip(state._fields, state, strict=True):
-            yield from leaves(value, f"{name}.{field}", whole)
-    elif isinstance(state, tuple) and not isinstance(state, whole):
+            yield from leaves(value, f"{name}.{field}", kept)
+    elif isinstance(state, tuple) and not isinstance(state, kept):
         for k, value in enumerate(state):
-            yield from leaves(value, f"{name}[{k}]", whole)
+            yield from leaves(value, f"{name}[{k}]", kept)
     else:
         yield name, state
 
 
-def rebuild(like: State, values: Iterator[Any], whole: type | tuple[type, ...] = ()) -> State:
+def rebuild(like: State, values: Iterator[Any], kept: type | tuple[type, ...] = ()) -> State:
     """The structure of ``like`` with ``values`` in the place of its leaves, in their order.
 
     >>> rebuild((1, (2, 3)), iter("abc"))
     ('a', ('b', 'c'))
     """
-    if isinstance(like, whole) or not isinstance(like, tuple):
+    if isinstance(like, kept) or not isinstance(like, tuple):
         return next(values)
-    parts = [rebuild(value, values, whole) for value in like]
+    parts = [rebuild(value, values, kept) for value in like]
     return type(like)(*parts) if is_named_tuple(like) else tuple(parts)
 
 

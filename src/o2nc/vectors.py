@@ -91,7 +91,7 @@ def inner(u: Vector, v: Vector) -> Array:
         return _xp.inner(u, v)
     _check_blocks(u, v)
     xp = _xp.namespace(u.arrays[0])
-    return _xp.whole(reduce(add, (xp.reshape(xp.sum(a * b), (1,)) for a, b in zip(u.arrays, v.arrays, strict=True))))
+    return _xp.gathered(reduce(add, (xp.reshape(xp.sum(a * b), (1,)) for a, b in zip(u.arrays, v.arrays, strict=True))))
 
 
 def where(condition: Scalar, u: Vector, v: Vector) -> Vector:

@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_the_core(kind, name):
         train(opt, 1, start=t)
         for p, a in zip(params, x.arrays, strict=True):
             np.testing.assert_allclose(p.detach().numpy(), a, rtol=0, atol=1e-12)
-    for path, leaf in leaves(state, whole=(Blocks, ByBlock)):
+    for path, leaf in leaves(state, kept=(Blocks, ByBlock)):
         for i, p in enumerate(params):
             own = leaf.parts[i] if isinstance(leaf, ByBlock) else leaf.arrays[i] if isinstance(leaf, Blocks) else leaf
             for key, expected in leaves(own, path):

@@ -271,7 +271,7 @@ class PracticalConversion(Conversion):
 
     def _products(self, step: LastStep) -> list[Array]:
         """<s, s> and <m, m> of one block, and for the last direction d of each expert <s, d> and <m, d>."""
-        inside = [v for _, v in leaves(step, whole=PER_BLOCK)]
+        inside = [v for _, v in leaves(step, kept=PER_BLOCK)]
 
         def terms(*pieces: Array) -> list[Array]:
             new = iter(pieces)
@@ -299,7 +299,7 @@ def _block(state: Any, i: int) -> Any:
             return Blocks((v.arrays[i],))
         return v.map(lambda values: values[i : i + 1]) if isinstance(v, Numbers) else v
 
-    return rebuild(state, (part(v) for _, v in leaves(state, whole=PER_BLOCK)), PER_BLOCK)
+    return rebuild(state, (part(v) for _, v in leaves(state, kept=PER_BLOCK)), PER_BLOCK)
 
 
 def _chosen(begun: Array, new: Any, old: Any) -> Any:
@@ -313,7 +313,7 @@ def _chosen(begun: Array, new: Any, old: Any) -> Any:
             return Numbers(where(begun, new.values, old.values))
         return apply(where, Numbers(begun).beside(new), new, old)
 
-    values = zip(*([v for _, v in leaves(one, whole=PER_BLOCK)] for one in (new, old)), strict=True)
+    values = zip(*([v for _, v in leaves(one, kept=PER_BLOCK)] for one in (new, old)), strict=True)
     return rebuild(new, (choose(*pair) for pair in values), PER_BLOCK)
 
 

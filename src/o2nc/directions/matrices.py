@@ -98,7 +98,7 @@ class OnMatrices:
 def _as_matrix(a: Array, axes: int) -> Array:
     batch = a.shape[: a.ndim - axes]
     first, size = a.shape[len(batch)], math.prod(a.shape[len(batch) :])
-    return _xp.namespace(a).reshape(_xp.whole(a), (*batch, first, size // first if first else 0))
+    return _xp.namespace(a).reshape(_xp.gathered(a), (*batch, first, size // first if first else 0))
 
 
 def at_length(Z: Array) -> Array:

@@ -32,7 +32,7 @@ def form_of(state: State, name: str = "state") -> Form:
     >>> form_of(HeavyBall(eta=0.5).init(Blocks((torch.zeros(2),))))
     HeavyBallState(m=Blocks(arrays=('state.m',)))
     """
-    return rebuild(state, (_keys(path, leaf) for path, leaf in leaves(state, name, BY_BLOCK)), whole=BY_BLOCK)
+    return rebuild(state, (_keys(path, leaf) for path, leaf in leaves(state, name, BY_BLOCK)), kept=BY_BLOCK)
 
 
 def _keys(path: str, leaf: Any) -> Any:
@@ -67,7 +67,7 @@ def gather(form: Form, entries: Sequence[Entry]) -> State:
     >>> gather(form_of(state), scatter(state, 2)) == state
     True
     """
-    return rebuild(form, (_values(keys, entries) for _, keys in leaves(form, whole=BY_BLOCK)), whole=BY_BLOCK)
+    return rebuild(form, (_values(keys, entries) for _, keys in leaves(form, kept=BY_BLOCK)), kept=BY_BLOCK)
 
 
 def _values(keys: Any, entries: Sequence[Entry]) -> Any:

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-from .._xp import cut_as, in_parts, whole
+from .._xp import gathered, shard_like
+from .._xp import is_sharded as is_sharded
 
 Tensor = torch.Tensor
 Job = tuple[Callable[[Tensor], Tensor], Any]  # what is computed of a whole tensor, and the DTensor
-is_sharded = in_parts
 
 
 def local(tensor: Any) -> Tensor:
@@ -45,8 +45,8 @@ def laid_out(tensor: Any, p: Any) -> Tensor:
     tensor([1., 1.])
     """
     if not is_sharded(p):
-        return whole(tensor)
-    return cut_as(tensor, p).redistribute(p.device_mesh, p.placements)
+        return gathered(tensor)
+    return shard_like(tensor, p).redistribute(p.device_mesh, p.placements)
 
 
 @contextmanager
