@@ -20,7 +20,15 @@ ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
 
 
 class Tracked(NamedTuple):
-    """What is remembered of the rounds so far: the tracker, the oracle, and the sums for certificates."""
+    """What is remembered of the rounds so far: the tracker, the oracle, and the sums for certificates.
+
+    Reference: Algorithms 1 and 2, and the sums of Theorem 1.
+
+    >>> import numpy as np
+    >>> from o2nc.oracles import Constant
+    >>> first_round(Constant(), np.zeros(2)).m
+    array([0., 0.])
+    """
 
     m: Vector  # the tracker m_t
     oracle: Any  # the oracle's state

@@ -10,7 +10,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from .converted import Converted
-from .groups import groups
+from .parameter_groups import groups
 from .hedged import Hedged
 from .logging import log
 

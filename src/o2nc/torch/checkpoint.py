@@ -15,7 +15,7 @@ import torch
 from .._xp import is_array
 from ..states import ByBlock, State, leaves, rebuild
 from ..vectors import Blocks
-from .groups import check_choice, listed
+from .parameter_groups import check_choice, listed
 from .shards import laid_out
 
 VERSION = 2  # of the layout of ``state_dict``

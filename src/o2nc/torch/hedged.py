@@ -7,7 +7,7 @@ import torch
 
 from ..directions import Mask, find
 from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
-from .groups import check_dense, check_flags, check_options, check_shared, listed_group, tensors, width
+from .parameter_groups import check_dense, check_flags, check_options, check_shared, listed_group, tensors, width
 from .report import Report, practical
 from .shards import laid_out, local, split_axes
 from .state import Experts, Table, masked
