@@ -35,7 +35,7 @@ def stepped(mesh, experts):
     model = fully_shard(model.to(torch.bfloat16 if experts.narrow else torch.float32), mesh=mesh)
     opt, calls = Hedged(groups(model), experts=NAMES[: experts.K]), []
     for p in model.parameters():
-        p.grad = torch.zeros_like(p)
+        p.grad = torch.ones_like(p)
     opt.step()
     with counting(calls):
         opt.step()

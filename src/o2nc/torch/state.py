@@ -98,6 +98,7 @@ class Table:
         self.params: list[Tensor] = [p for group in groups for p in group["params"]]
         check_device(self.params)
         self.group_of = [g for g, group in enumerate(groups) for _ in group["params"]]
+        self.groups_of = torch.tensor(self.group_of)
         rows = iter(range(len(self.params)))
         self.members = [[next(rows) for _ in group["params"]] for group in groups]  # of each group
         self.local = [local(p) for p in self.params]  # what this process holds of them

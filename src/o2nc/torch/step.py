@@ -103,15 +103,16 @@ class Step:
         share = self._shares(factors, self._per_row(lambda group: group["lr"]))
         self._follow()
         for bucket in self.buckets:
-            view = self._view(bucket, factors)
-            self.track(self._sample(bucket), view.m, view.root, self._rates(bucket, view.m))
+            m, root = self._packed(bucket, "m"), self._root(bucket)
+            self.track(self._sample(bucket), m, root, self._rates(bucket, m))
             for key in bucket.tracked:
                 bucket.entries.put(self._packed(bucket, key), self.state[key])
             if bucket.has_stored:
                 later.append(bucket)
             else:
-                self._shift(bucket, share, view)
-        self._directions(factors)
+                self._shift(bucket, share, self._view(bucket, factors))
+        if later:
+            self._directions(factors)
         for bucket in later:
             self._shift(bucket, share, self._view(bucket, factors))
         for row in self.narrow:
@@ -195,10 +196,11 @@ class Step:
         return self.packs[bucket, "s"]
 
     def _view(self, bucket: Bucket, factors: dict[str, list[float]]) -> View:
-        m = self._packed(bucket, "m")
-        root = self._packed(bucket, "root") if "root" in bucket.tracked else None
-        kept = {key: bucket.take(key, self.state[key]) for key in bucket.kept}
-        return View(m, root, self._number(bucket, factors["floor"], m), kept, self._scratch(m))
+        m, kept = self._packed(bucket, "m"), {key: bucket.take(key, self.state[key]) for key in bucket.kept}
+        return View(m, self._root(bucket), self._number(bucket, factors["floor"], m), kept, self._scratch(m))
+
+    def _root(self, bucket: Bucket) -> Tensor | None:
+        return self._packed(bucket, "root") if "root" in bucket.tracked else None
 
     def _packed(self, bucket: Bucket, key: str) -> Tensor:
         """State that only `track` changes: what was packed for judging serves for moving."""
@@ -225,7 +227,7 @@ class Step:
 
     def _per_row(self, read: Any) -> Tensor:
         values = torch.tensor([float(read(group)) for group in self.table.groups], dtype=torch.float64)
-        return values[self.table.group_of]
+        return values[self.table.groups_of]
 
     def _number(self, bucket: Bucket, values: Any, like: Tensor) -> Any:
         return self._constant(bucket.entries.numbers(values, like), like)
