@@ -20,7 +20,7 @@ from ..runner.experiment import versions
 from ..runner.paired import HORIZON, Method, play
 from ..runner.records import Floats, Record
 from ..runner.statistics import mean, reduction
-from ..runner.tables import Table, table
+from ..runner.tables import Layout, Table
 from .oracles import spelled
 
 # The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
@@ -186,7 +186,8 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
 
 
 CHARTED = ("sgd", "adam", "hedge", "learned", "blind")  # for a terminal, before the oracles that are named
-METRICS = ("gap", "average", "instant")
+METRICS = {"gap": ".4e", "average": ".6f", "instant": ".4e"}  # and how they are printed
+LAYOUT = Layout(__package__)
 SENTENCES = (
     "/ best: the gap over the smaller of those of SGD and the tracker with I, +- its standard error",
     "certificate: the tight one over the average; regret: against I, on the loss that was revealed",
@@ -200,10 +201,8 @@ def comparison_table(name: str, found: dict[str, Any]) -> Table:
 
     Reference: Numerical Experiments, with other objectives and methods.
     """
-    header = f"{name}, t = {found['settings']['iterations']} | gap | / best | average | regret | certificate | rate"
-    cells = "{key} | {gap:.3e} | {ratio:.3f}+-{ratio_stderr:.3f} | {average:.5f} | {more[0]} | {more[1]} | {more[2]}"
     rows = ({"key": key, "more": _more(row), **row} for key, row in found["results"][name].items())
-    return table(name, "", "", header, cells, rows)
+    return LAYOUT.table("comparison", rows, found | {"objective": name})
 
 
 def _more(row: dict[str, Any]) -> tuple[str, str, str]:
@@ -219,9 +218,12 @@ def run_table(records: Mapping[str, Record]) -> Table:
 
     Reference: Numerical Experiments, the evaluation protocol.
     """
-    rows = [
-        [f"{t}", *(f"{r.mean[k][t - 1]:.6f}" if k == "average" else f"{r.mean[k][t - 1]:.4e}" for k, r in columns)]
-        for columns in [[(metric, record) for metric in METRICS for record in records.values()]]
+    columns = [(metric, name) for metric in METRICS for name in records]
+    rows = (
+        {
+            "t": t,
+            "means": " | ".join(f"{records[name].mean[metric][t - 1]:{METRICS[metric]}}" for metric, name in columns),
+        }
         for t in next(iter(records.values())).checkpoints
-    ]
-    return Table("run", "", "", ["t", *(f"{metric} {name}" for metric in METRICS for name in records)], rows)
+    )
+    return LAYOUT.table("run", rows, {"columns": " | ".join(map(" ".join, columns))})

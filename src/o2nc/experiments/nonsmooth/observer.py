@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...constants import Nonsmooth
-from ...conversions import NonsmoothState
+from ...conversions.nonsmooth import NonsmoothState
 from ...stationarity import Witness, best_mixture, measure
 from ..runner.records import Floats
 
