@@ -1,7 +1,7 @@
 """results.nc: everything that was recorded, labelled."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from ..runner.records import Record, Records
 from ..runner.store import replacing
+
+Kept = Callable[[Record, str], Any]  # what is kept of a record under a key
 
 METRICS = {
     "gap": "f(W_t) - f*",
@@ -46,20 +48,18 @@ def dataset(records: Records, found: dict[str, Any]) -> Any:
     T, C, R = len(first.mean["gap"]), len(first.checkpoints), first.R
     variables: dict[str, Any] = {}
 
-    def fill(
-        name: str, dims: tuple[str, ...], shape: tuple[int, ...], words: str, kept: Callable[[Record], Any]
-    ) -> None:
-        rows = [[kept(runs[method]) for method in methods] for runs in records.values()]
+    def fill(key: str, end: str, dims: Sequence[str], shape: Sequence[int], words: str, kept: Kept) -> None:
+        rows = [[kept(runs[method], key) for method in methods] for runs in records.values()]
         array = np.asarray([[np.full(shape, np.nan) if one is None else one for one in row] for row in rows])
-        variables[name] = (("objective", "algorithm", *dims), array, {"long_name": words})
+        variables[key + end] = (("objective", "algorithm", *dims), array, {"long_name": words})
 
-    for k, words in METRICS.items():
-        fill(f"{k}_mean", ("iteration",), (T,), f"{words}, mean over replications", lambda r, k=k: r.mean.get(k))
-        std = lambda r, k=k: r.std(k) if k in r.M2 else None
-        fill(f"{k}_std", ("iteration",), (T,), f"{words}, standard deviation over replications", std)
-        fill(k, ("checkpoint", "replication"), (C, R), words, lambda r, k=k: r.values.get(k))
-    for k, words in SUMS.items():
-        fill(k, ("replication",), (R,), words, lambda r, k=k: r.sums.get(k))
+    for key, words in METRICS.items():
+        fill(key, "_mean", ["iteration"], [T], f"{words}, mean over replications", lambda r, k: r.mean.get(k))
+        std = f"{words}, standard deviation over replications"
+        fill(key, "_std", ["iteration"], [T], std, lambda r, k: r.std(k) if k in r.M2 else None)
+        fill(key, "", ["checkpoint", "replication"], [C, R], words, lambda r, k: r.values.get(k))
+    for key, words in SUMS.items():
+        fill(key, "", ["replication"], [R], words, lambda r, k: r.sums.get(k))
     return xarray.Dataset(
         variables,
         coords={
