@@ -2,7 +2,8 @@
 
 Run: python benchmarks/footprint.py [--docs DIR]
 
-It prints two tables in Markdown. tests/test_footprint.py compares the formulas with what an optimizer keeps and sends.
+It prints two tables in Markdown. tests/benchmarks/test_footprint.py compares the formulas with what an optimizer keeps
+and sends.
 """
 
 import argparse
@@ -10,8 +11,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from o2nc.torch.whole import cost, shared_out
 from pages import replace, table
+
+from o2nc.torch.shards import cost, shared_out
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes of a float64

@@ -11,7 +11,8 @@ import examples  # noqa: F401
 import torch
 from language.muon import Muon
 
-from o2nc.torch import Hedged, Mask
+from o2nc.directions import Mask
+from o2nc.torch import Hedged
 
 REPEATS = 7
 
@@ -73,7 +74,7 @@ def medians(methods, shapes, repeats=REPEATS):
             p.grad = torch.randn(p.shape)
         steps[name] = make(params).step
     for step in steps.values():
-        step(), step(), step()  # state, plans and compiled code
+        step(), step(), step()  # state, layouts and compiled code
     times = {name: [] for name in steps}
     for _ in range(repeats):
         for name, step in steps.items():

@@ -134,11 +134,11 @@ def run(case: Case) -> Path:
     for _ in range(GUESSED.T):
         dx, state = conversion.update(gradient(x) + NOISE * rng.choice([-1.0, 1.0]) * ACROSS, state)
         x = x + dx
-        played = case.oracle.play(state.oracle, state.m)
+        played = case.oracle.play(state.run.oracle, state.run.m)
         U = np.stack([act(played, e) for e in np.eye(2)], axis=-1)
         points.append(x)
         operators.append(U)
-        lines.append(case.lines(state.oracle, U))
+        lines.append(case.lines(state.run.oracle, U))
     return Path(np.asarray(points), np.asarray(operators), np.asarray(lines))
 
 
@@ -151,7 +151,8 @@ def still() -> Path:
 def picture(case: Case) -> Any:
     """Three panels: the landscape and the points, what the oracle learned, and the unit circle under its operators."""
     path = run(case)
-    figure, (land, middle, circle) = canvas(("", "", ""), left=0.045, bottom=0.145, between=0.22)
+    titles = ("points", case.title, "$U_t$ of the unit circle")
+    figure, (land, middle, circle) = canvas(titles, left=0.045, bottom=0.145, between=0.22)
     X = np.stack(np.meshgrid(np.linspace(-1.2, 4.9, 160), np.linspace(-1.7, 4.0, 160)), axis=-1)
     land.contourf(X[..., 0], X[..., 1], height(X @ ALONG, X @ ACROSS), levels=14, cmap="Blues", alpha=0.45)
     land.plot(*still().x.T, color="#666666", linewidth=0.8, label="identity")
@@ -169,8 +170,6 @@ def picture(case: Case) -> Any:
     for t, colour in MOMENTS.items():
         circle.plot(*(path.U[t - 1] @ ring), color=colour, linewidth=1.5, label=f"t = {t}")
     circle.legend(frameon=False, fontsize=7, loc="lower center", ncols=3, columnspacing=1.0, handlelength=1.2)
-    for panel, title in zip((land, middle, circle), ("points", case.title, "$U_t$ of the unit circle"), strict=True):
-        panel.set_title(title, fontsize=10)
     for panel in (land, circle):
         panel.set_aspect("equal")
         panel.set_xlabel("")

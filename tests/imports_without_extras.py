@@ -17,10 +17,10 @@ def main():
     for name, library in {"torch": "PyTorch", "optax": "JAX", "cli": "typer"}.items():
         try:
             importlib.import_module(f"o2nc.{name}")
+            sentence = ""
         except ModuleNotFoundError as error:
-            assert library in str(error), error
-        else:
-            raise AssertionError(f"o2nc.{name} must need an extra; it was imported without it.")
+            sentence = str(error)
+        assert library in sentence, f"o2nc.{name} must need an extra; it says {sentence!r}"
     print(f"o2nc {o2nc.__version__} works without extras")
 
 

@@ -12,14 +12,15 @@ import pytest
 import o2nc
 import o2nc.optax
 import o2nc.torch
-from o2nc import certificates, conversions, losses, operators, oracles, sets, stationarity, testing
+from o2nc import certificates, conversions, learners, losses, operators, oracles, sets, stationarity, testing
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
+ROOMS = (o2nc, certificates, conversions, learners, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (o2nc, certificates, conversions, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
+    for module in ROOMS
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
 } | {
@@ -70,7 +71,7 @@ def test_identifiers_exist(page):
 
 def test_a_wrong_identifier_is_noticed():
     with pytest.raises(AttributeError, match="gamma1"):
-        resolve("o2nc.oracles.Hedge.gamma1")
+        resolve("o2nc.learners.Hedge.gamma1")
     with pytest.raises(AttributeError, match="nothing"):
         resolve("o2nc.nothing.at_all")
 

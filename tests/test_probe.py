@@ -146,7 +146,7 @@ def test_the_front_ends_say_that_it_is_practical():
         assert optimizer.certificate() is None
         assert optimizer.reason == WHY
         assert report(state).bound is None
-        with pytest.raises(ValueError, match=f"`conversion` must have known constants for a certificate; {WHY}"):
+        with pytest.raises(ValueError, match=f"`conversion` must have a certificate for `state`; {WHY}"):
             certificate(conversion, state)
 
 

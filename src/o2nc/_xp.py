@@ -5,11 +5,41 @@ reduction here keeps its axis, so one run and a batch of replications are the sa
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import array_api_compat
 
-Array = Any  # the standard has no type for "an array of some library"
+
+class Array(Protocol):
+    """An array of some library, as far as the core may know it; functions come from its `namespace`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+
+    def __getitem__(self, key: Any, /) -> "Array": ...
+    def __float__(self) -> float: ...
+    def __neg__(self) -> "Array": ...
+    def __add__(self, other: Any, /) -> "Array": ...
+    def __radd__(self, other: Any, /) -> "Array": ...
+    def __sub__(self, other: Any, /) -> "Array": ...
+    def __rsub__(self, other: Any, /) -> "Array": ...
+    def __mul__(self, other: Any, /) -> "Array": ...
+    def __rmul__(self, other: Any, /) -> "Array": ...
+    def __truediv__(self, other: Any, /) -> "Array": ...
+    def __rtruediv__(self, other: Any, /) -> "Array": ...
+    def __pow__(self, other: Any, /) -> "Array": ...
+    def __mod__(self, other: Any, /) -> "Array": ...
+    def __and__(self, other: Any, /) -> "Array": ...
+    def __or__(self, other: Any, /) -> "Array": ...
+    def __eq__(self, other: Any, /) -> Any: ...
+    def __lt__(self, other: Any, /) -> "Array": ...
+    def __le__(self, other: Any, /) -> "Array": ...
+    def __gt__(self, other: Any, /) -> "Array": ...
+    def __ge__(self, other: Any, /) -> "Array": ...
 
 
 _KNOWN: dict[type, Any] = {}  # the look-up of the compat layer costs as much as a small array operation
@@ -40,7 +70,7 @@ def inner(u: Array, v: Array) -> Array:
     return namespace(u).linalg.vecdot(u, v, axis=-1)[..., None]
 
 
-def whole(v: Array) -> Array:
+def whole(v: Any) -> Any:
     """``v`` itself; of a DTensor, which lies in parts on several processes or is a sum over them, all of it."""
     return v.full_tensor() if in_parts(v) else v
 
@@ -74,7 +104,7 @@ def sums(terms: Callable[..., Sequence[Array]], *arrays: Array) -> list[Array]:
     return list(jax.lax.platform_dependent(*arrays, cpu=lanes, default=plain))
 
 
-def _in_lanes(terms: Callable[..., Sequence[Array]], arrays: Sequence[Array]) -> list[Array]:
+def _in_lanes(terms: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> list[Array]:
     import jax
 
     flat = [a.reshape(-1) for a in arrays]
@@ -89,7 +119,7 @@ def _in_lanes(terms: Callable[..., Sequence[Array]], arrays: Sequence[Array]) ->
     return [total + lane.sum(keepdims=True) for total, lane in zip(rest, lanes, strict=True)]
 
 
-def after(v: Array, number: Array) -> Array:
+def after(v: Array, number: Any) -> Array:
     """``v``, for JAX not before ``number`` is known: what was read to find it can then be written in place."""
     return v + 0 * number.reshape(-1)[0] if array_api_compat.is_jax_array(v) else v
 
@@ -148,7 +178,7 @@ def like(values: Any, v: Array) -> Array:
     return xp.asarray(values, dtype=v.dtype, device=device(v))
 
 
-def cut_as(values: Array, v: Array) -> Array:
+def cut_as(values: Any, v: Any) -> Any:
     """An array that each process has whole, in the parts of the DTensor ``v``; one that is in parts, as it is."""
     if in_parts(values):
         return values

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from ._xp import Array
 from .vectors import Scalar, Vector, inner
 
 
@@ -27,11 +28,11 @@ class Loss(Protocol):
         """The direction on which operators are judged."""
         ...
 
-    def __call__(self, v: Vector) -> Scalar:
+    def __call__(self, v: Vector) -> Array:
         """The loss at an operator with U m = v."""
         ...
 
-    def at(self, product: Scalar, square: Scalar) -> Scalar:
+    def at(self, product: Array, square: Array) -> Array:
         """The loss at such an operator, from <s, v> and |v|^2: of v it needs no more."""
         ...
 
@@ -59,11 +60,11 @@ class LinearLoss(NamedTuple):
     m: Vector  # the predictable direction
     scale: float
 
-    def __call__(self, v: Vector) -> Scalar:
+    def __call__(self, v: Vector) -> Array:
         """-c <s, v>."""
         return -self.scale * inner(self.s, v)
 
-    def at(self, product: Scalar, square: Scalar) -> Scalar:
+    def at(self, product: Array, square: Array) -> Array:
         """-c <s, v>."""
         return -self.scale * product
 
@@ -96,11 +97,11 @@ class DescentLoss(NamedTuple):
     scale: float
     curvature: Scalar
 
-    def __call__(self, v: Vector) -> Scalar:
+    def __call__(self, v: Vector) -> Array:
         """c (-<s, v> + q |v|^2)."""
         return self.at(inner(self.s, v), inner(v, v))
 
-    def at(self, product: Scalar, square: Scalar) -> Scalar:
+    def at(self, product: Array, square: Array) -> Array:
         """c (-<s, v> + q |v|^2)."""
         return self.scale * (self.curvature * square - product)
 

@@ -22,9 +22,6 @@ from . import _xp
 from ._xp import Array
 from .checks import brief
 
-Vector = Any  # an Array or Blocks
-Scalar = Any  # a Python float, or an array of shape (..., 1)
-
 
 class Blocks(NamedTuple):
     """A tuple of arrays of any shapes as one vector, $(x_1,\\dots,x_k)\\in R^{d_1}\\times\\dots\\times R^{d_k}$.
@@ -39,7 +36,7 @@ class Blocks(NamedTuple):
     (2, 3)
     """
 
-    arrays: tuple[Array, ...]
+    arrays: tuple[Any, ...]  # of one library
 
     def __add__(self, other: "Blocks") -> "Blocks":  # type: ignore[override]
         return apply(lambda u, v: u + v, self, other)
@@ -50,11 +47,15 @@ class Blocks(NamedTuple):
     def __neg__(self) -> "Blocks":
         return apply(lambda u: -u, self)
 
-    def __mul__(self, scalar: Scalar) -> "Blocks":
+    def __mul__(self, scalar: "Scalar") -> "Blocks":  # type: ignore[override]
         return apply(lambda u: u * spread(scalar, u), self)
 
-    def __rmul__(self, scalar: Scalar) -> "Blocks":
+    def __rmul__(self, scalar: "Scalar") -> "Blocks":  # type: ignore[override]
         return self * scalar
+
+
+Vector = Any  # an Array or Blocks
+Scalar = float | Array  # of shape (..., 1), or (1,) beside Blocks
 
 
 def spread(scalar: Scalar, block: Array) -> Scalar:
@@ -84,7 +85,7 @@ def _check_blocks(u: Blocks, v: Any) -> None:
         raise ValueError(f"Vectors must have the same blocks, here {len(u.arrays)}; got {got}.")
 
 
-def inner(u: Vector, v: Vector) -> Scalar:
+def inner(u: Vector, v: Vector) -> Array:
     """<u, v>, of shape (..., 1) for arrays and (1,) for `Blocks`."""
     if not isinstance(u, Blocks):
         return _xp.inner(u, v)
@@ -105,7 +106,7 @@ def zeros_like(x: Vector) -> Vector:
     return apply(lambda a: _xp.namespace(a).zeros_like(a), x)
 
 
-def zero_scalar(x: Vector) -> Scalar:
+def zero_scalar(x: Vector) -> Array:
     """The scalar 0 that goes with ``x``: shape (..., 1), or (1,) for `Blocks`."""
     return _xp.zeros((1,) if isinstance(x, Blocks) else (*x.shape[:-1], 1), leaf(x))
 
@@ -160,7 +161,7 @@ def check_shapes(name: str, shapes: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(shape) for shape in shapes)
 
 
-def project_ball(v: Vector, radius: float) -> tuple[Vector, Scalar]:
+def project_ball(v: Vector, radius: float) -> tuple[Vector, Array]:
     r"""The projection $v\min(1, r/\|v\|)$ onto the ball of ``radius``, and the norm squared of ``v``.
 
     No branch, and no NaN at 0. Reference: Lemma 2 (projection).

@@ -5,13 +5,14 @@ import torch
 import torch.distributed as dist
 from footprint import SETS, Model, exchanged, human, part, reduced, state
 from language.model import GPT
+from parallel import counting
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import init_device_mesh
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from o2nc.torch import Hedged, groups
-from parallel import counting
 
+pytestmark = pytest.mark.slow
 MODEL = Model("small", width=8, layers=3, vocabulary=50)
 NAMES = ("momentum", "adam", "polar", "sign")
 

@@ -75,7 +75,7 @@ def test_what_it_cannot_have_is_refused_before_the_first_round():
         o2nc.minimize(lambda x, rng: x, np.ones(2), SmoothConversion(Constant(), SMOOTH), rounds=7)
     with pytest.raises(TypeError, match="got both"):
         o2nc.minimize(lambda x, rng: x, np.ones(2), SmoothConversion(Constant(), SMOOTH), oracle=Constant())
-    with pytest.raises(TypeError, match="`conversion` must be an `o2nc.conversions.Conversion`; got 3"):
+    with pytest.raises(TypeError, match=r"`conversion` must be an `o2nc\.conversions\.Conversion`; got 3"):
         o2nc.minimize(lambda x, rng: x, np.ones(2), 3)
 
 

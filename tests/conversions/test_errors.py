@@ -101,8 +101,13 @@ def test_rounds_of_the_output(tau, kind, part):
 def test_what_an_update_needs():
     nonsmooth, segment = CONVERSIONS["NonsmoothConversion"], CONVERSIONS["SegmentConversion"]
     state = nonsmooth.init(X)
-    for arguments in ({"x": None, "r": 0.5}, {"x": X}):
-        check(lambda arguments=arguments: nonsmooth.update(X, state, **arguments), ValueError, "`x`", "`r`")
+    check(
+        lambda: nonsmooth.update(X, state, x=None, r=0.5),
+        ValueError,
+        "`update` of NonsmoothConversion",
+        "`x`; got None",
+    )
+    check(lambda: nonsmooth.update(X, state, x=X), ValueError, "`update` of NonsmoothConversion", "`r`; got None")
     check(lambda: segment.update(X, segment.init(X), r=0.5), ValueError, "`r`", "if and only if")
     free = SegmentConversion(Constant(), SMOOTH, r=None)
     check(lambda: free.update(X, free.init(X)), ValueError, "`r`", "if and only if")

@@ -1,5 +1,6 @@
 """The language model of the examples: it learns, resumes, and does the same on one process and on two."""
 
+import importlib
 import math
 import subprocess
 import sys
@@ -18,13 +19,12 @@ from language.train import factor, train
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
-from test_optax_examples import example
-
+pytestmark = pytest.mark.slow
 SMALL = Options(width=16, layers=2, heads=2, context=32, batch=4, held_out=8, steps=8, every=4, lr=3e-3)
 ABORT = (
     "terminate called without an active exception"  # of torch's threads, rarely, at the end of a process: all is done
 )
-COMMAND = Path(__file__).parents[1] / "examples" / "gpt.py"
+COMMAND = Path(__file__).parents[2] / "examples" / "gpt.py"
 
 
 def final(options, folder):
@@ -149,7 +149,7 @@ def test_tensorboard_has_losses_weights_and_regret(tmp_path):
 def test_the_command_prints_losses_and_speed(capsys, monkeypatch):
     arguments = ["--width", "16", "--layers", "1", "--context", "32", "--steps", "2", "--held-out", "8"]
     monkeypatch.setattr(sys, "argv", ["gpt.py", *arguments])
-    example("gpt").main()
+    importlib.import_module("gpt").main()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("step      2/2  train 5.")
     assert "tokens/s  0 s left  momentum" in line

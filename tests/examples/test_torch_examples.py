@@ -1,5 +1,6 @@
 """The PyTorch example runs, and its network is the objective whose constants it uses."""
 
+import importlib
 import re
 
 import numpy as np
@@ -7,9 +8,9 @@ import pytest
 import torch
 
 from o2nc.experiments.objectives.relu_network import HIDDEN, ReluNetwork
-from test_optax_examples import example
 
-relu = example("torch_relu")
+pytestmark = pytest.mark.slow
+relu = importlib.import_module("torch_relu")
 
 
 def test_the_network_is_the_objective():

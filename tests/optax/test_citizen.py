@@ -12,7 +12,8 @@ import pytest
 from o2nc import Blocks, SegmentConversion, Smooth, SmoothConversion
 from o2nc.directions import Momentum
 from o2nc.learners import ShortMemoryHedge
-from o2nc.optax import Transformed, TransformedState, capped, certificate, convert, hedge, report
+from o2nc.optax import Transformed, capped, certificate, convert, hedge, report
+from o2nc.optax.transformed import TransformedState
 from o2nc.oracles import Adaptive, Constant
 from sentences import check
 
@@ -200,7 +201,7 @@ def test_a_transformation_is_a_legal_expert_of_theorem_1(r):
 
 
 def test_what_capped_refuses():
-    check(lambda: capped(CONSTANTS, "adam"), TypeError, "`experts`")
+    check(lambda: capped(CONSTANTS, "adam"), ValueError, "`experts`", "sequence")
     check(lambda: capped(CONSTANTS, ["momentum", "adem"]), ValueError, "`experts[1]`", "'adem'")
     check(lambda: Transformed(3), TypeError, "`Transformed(transformation=...)`", "3")
     needs_params = convert(capped(CONSTANTS, [optax.add_decayed_weights(0.1)]))

@@ -3,20 +3,13 @@
 import numpy as np
 import pytest
 
-from conftest import BACKENDS
-from o2nc import Blocks, oracles, sets
+from contracts import BASIS, LIBRARIES, MASK, NUMPY, SHAPES, SWAP, D, cut
+from o2nc import oracles, sets
 from o2nc.operators import Dense, Diagonal, Identity, Projector
 from o2nc.oracles import full_adagrad
 from o2nc.oracles.base import example, registry
 from o2nc.testing import check_oracle
 
-D = 3
-SWAP = -np.eye(D)[::-1]
-BASIS = np.linalg.qr(np.random.default_rng(0).normal(size=(D, 2)))[0]
-MASK = np.asarray([1.0, 0.0, 0.5])
-SHAPES = [(2, 1), (1,)]  # how three numbers are cut into Blocks
-LIBRARIES = {backend.name: backend for backend in BACKENDS if backend.name in ("numpy", "torch", "jax")}
-NUMPY = LIBRARIES["numpy"]
 BASIC = ("hull", "box", "spectral", "positive", "varying")
 THOROUGH = ("ogd", "coin-betting", "frank-wolfe")  # checked on all other sets as well
 QUICK = [("hedge-self-tuned", "hull"), ("ogd", "box")]  # whose regret is measured on JAX as well
@@ -137,11 +130,6 @@ VARIANTS = {  # what the registry does not make: from a set and a horizon, on wh
 def test_variants(lib, name, kind):
     make, _, options = VARIANTS[name]
     check(lib, make, kind, regret=lib.name != "jax", **options)
-
-
-def cut(lib, values):
-    """Three numbers as `Blocks`."""
-    return Blocks((lib.array(np.asarray(values)[:2].reshape(2, 1)), lib.array(np.asarray(values)[2:])))
 
 
 ON_BLOCKS = [(lib, "hedge-self-tuned") for lib in LIBRARIES]

@@ -212,7 +212,10 @@ def test_tuned_exponentiated_conversions_minimise_and_keep_their_bounds(name, fi
 
 def test_the_output_is_the_direct_sum():
     for name, conversion in TUNED.items():
-        start, tau = np.full((2, 2), 0.7), np.asarray([[conversion.tau(0.5, conversion.T)], [conversion.tau(0.97, conversion.T)]])
+        start, tau = (
+            np.full((2, 2), 0.7),
+            np.asarray([[conversion.tau(0.5, conversion.T)], [conversion.tau(0.97, conversion.T)]]),
+        )
         points, _, state = run(conversion, start, valley, tau=tau, seed=3)
         for k, (end,) in enumerate(tau):
             w = np.ones(conversion.epoch) if name == "shifting" else conversion.learner.b ** np.arange(end)[::-1]

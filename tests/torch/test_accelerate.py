@@ -1,17 +1,17 @@
 """Accelerate: the example, runs that go on from its states, and steps that a scaler skips."""
 
+import importlib
+
 import pytest
 import torch
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
-
-from test_optax_examples import example
 from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, snapshot
 
 accelerate = pytest.importorskip("accelerate")
-digits = example("accelerate_digits")
-pytestmark = pytest.mark.usefixtures("accelerate_anew")
+digits = importlib.import_module("accelerate_digits")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("accelerate_anew")]
 
 
 def fit(folder, name, **options):

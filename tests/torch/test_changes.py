@@ -4,10 +4,10 @@ import copy
 
 import pytest
 import torch
+from training import NAMED, assert_same, draws, half, parameters, snapshot, stored, tensors, train
 
 from o2nc.directions import Mask
 from o2nc.torch import Hedged, log
-from training import NAMED, assert_same, draws, half, parameters, snapshot, stored, tensors, train
 
 LARGE = (400, 400)  # cut into pieces, of which views are kept
 

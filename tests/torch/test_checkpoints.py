@@ -7,10 +7,6 @@ import pytest
 import torch
 import torch.distributed.checkpoint
 from torch.distributed.checkpoint import state_dict as distributed
-
-from o2nc.directions import Function, Mask, Polar, Shampoo
-from o2nc.torch import Converted, Hedged, groups
-from sentences import check
 from training import (
     CASES,
     EVERY,
@@ -26,6 +22,10 @@ from training import (
     stored,
     train,
 )
+
+from o2nc.directions import Function, Mask, Polar, Shampoo
+from o2nc.torch import Converted, Hedged, groups
+from sentences import check
 
 every = pytest.mark.parametrize("name", MAKERS)
 SCOPES = ("shared", "group", "tensor")

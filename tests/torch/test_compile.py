@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from training import NAMED, assert_same, draws, parameters, snapshot, tensors, train
 
 from o2nc import Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
 from o2nc.operators import Dense, Identity, Projector
@@ -23,7 +24,6 @@ from o2nc.oracles import (
 )
 from o2nc.sets import Box, Hull, PositiveContractions, SpectralBall
 from o2nc.torch import Hedged
-from training import NAMED, assert_same, draws, parameters, snapshot, tensors, train
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
 

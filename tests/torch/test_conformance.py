@@ -7,22 +7,10 @@ import pytest
 import torch
 from torch.optim import lr_scheduler
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from training import MAKERS, SCHEDULERS, assert_same, build, draws, fit, net, parameters, snapshot, tensors, train
 
 from o2nc.torch import Converted, Hedged
 from sentences import check
-from training import (
-    MAKERS,
-    SCHEDULERS,
-    assert_same,
-    build,
-    draws,
-    fit,
-    net,
-    parameters,
-    snapshot,
-    tensors,
-    train,
-)
 
 every = pytest.mark.parametrize("name", MAKERS)
 

@@ -5,17 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-
-import o2nc
-from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion
-from o2nc.certificates import theorem1, theorem1_segment, theorem2
-from o2nc.operators import Diagonal, Identity
-from o2nc.oracles import Constant, Hedge, ShortMemoryHedge
-from o2nc.rivals import SGD, HeavyBall, OnlineScaled
-from o2nc.states import ByBlock, leaves
-from o2nc.torch import Converted
-from o2nc.torch.checkpoint import coin
-from sentences import check
 from training import (
     CASES,
     NONSMOOTH,
@@ -28,6 +17,17 @@ from training import (
     tensors,
     train,
 )
+
+import o2nc
+from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion
+from o2nc.certificates import theorem1, theorem1_segment, theorem2
+from o2nc.operators import Diagonal, Identity
+from o2nc.oracles import Constant, Hedge, ShortMemoryHedge
+from o2nc.rivals import SGD, HeavyBall, OnlineScaled
+from o2nc.states import ByBlock, leaves
+from o2nc.torch import Converted
+from o2nc.torch.checkpoint import coin
+from sentences import check
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -319,7 +319,12 @@ WRONG = {
         "OnlineScaled needs the value of the objective",
         "which `Converted` cannot give",
     ),
-    "no horizon": (lambda: Converted([P], Endless(eta=0.1)), ValueError, "must know the number T of its rounds", "Endless"),
+    "no horizon": (
+        lambda: Converted([P], Endless(eta=0.1)),
+        ValueError,
+        "must know the number T of its rounds",
+        "Endless",
+    ),
     "fresh samples": (lambda: Converted([P], ADAM, fresh_samples=1), TypeError, "`fresh_samples` must be True or"),
     "changed": (lambda: Converted([P], ADAM, changed="no"), ValueError, "`changed` must be", "got 'no'"),
     "seed": (lambda: Converted([P], ADAM, seed=-1), ValueError, "`seed` must be", "got -1"),

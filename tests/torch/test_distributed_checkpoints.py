@@ -1,16 +1,17 @@
 """Checkpoints of `Hedged` between one process and two, and what happens when something goes wrong on one of them."""
 
+import parallel
+import parallel_checkpoints
 import pytest
 import torch
-from test_distributed import assert_agree
-
-import parallel
 from ranks import Ranks
+from test_distributed import assert_agree
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's, on one process
 KINDS = ("one", "ddp", "fsdp")
 HOW = {
     "hedged": {"experts": "all", "weights": "group"},
+    "states": {"experts": "states"},
     "algorithm 1": {"case": "smooth", "oracle": "adagrad"},
     "algorithm 2": {"case": "nonsmooth", "oracle": "hedge"},
 }
@@ -34,8 +35,8 @@ def assert_same_run(one, two, exact):
 def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after, case):
     """A layer has had one gradient only, and a state from then."""
     how = HOW[case]
-    run(ranks, before, parallel.saved, 3, how, str(tmp_path))
-    continued = run(ranks, after, parallel.resumed, 3, 3, how, str(tmp_path))
+    run(ranks, before, parallel_checkpoints.saved, 3, how, str(tmp_path))
+    continued = run(ranks, after, parallel_checkpoints.resumed, 3, 3, how, str(tmp_path))
     assert_agree(continued)
     whole = run(ranks, after, parallel.trained, 6, how, torch.float64, 1, (1,))
     assert_same_run(continued[0], whole[0], exact=before == after)
@@ -44,16 +45,16 @@ def test_a_checkpoint_resumes_anywhere(ranks, tmp_path, before, after, case):
 @pytest.mark.parametrize("case", HOW)
 @pytest.mark.parametrize("full", [True, False])
 def test_the_state_of_one_process_resumes_on_two(ranks, full, case):
-    states = parallel.plain_states(3, HOW[case])
-    continued = ranks.run(parallel.from_plain, "fsdp", 3, 3, HOW[case], states, full)
+    states = parallel_checkpoints.plain_states(3, HOW[case])
+    continued = ranks.run(parallel_checkpoints.from_plain, "fsdp", 3, 3, HOW[case], states, full)
     assert_agree(continued)
     assert_same_run(continued[0], parallel.trained("one", 6, HOW[case], aside=(1,)), exact=False)
 
 
 @pytest.mark.parametrize("case", HOW)
 def test_the_gathered_state_of_two_resumes_on_one(ranks, case):
-    states = ranks.run(parallel.gathered, 3, HOW[case])[0]
-    continued = parallel.from_plain("one", 3, 3, HOW[case], states, True)
+    states = ranks.run(parallel_checkpoints.gathered, 3, HOW[case])[0]
+    continued = parallel_checkpoints.from_plain("one", 3, 3, HOW[case], states, True)
     assert_same_run(continued, parallel.trained("one", 6, HOW[case], aside=(1,)), exact=False)
 
 
@@ -74,8 +75,8 @@ def test_the_gathered_state_of_two_resumes_on_one(ranks, case):
 )
 def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, before, after, names):
     """By a sentence that names the difference; if tensors are missing, torch's own reader names them first."""
-    ranks.run(parallel.saved, "fsdp", 2, before, str(tmp_path))
-    said = ranks.run(parallel.refused, after, str(tmp_path))
+    ranks.run(parallel_checkpoints.saved, "fsdp", 2, before, str(tmp_path))
+    said = ranks.run(parallel_checkpoints.refused, after, str(tmp_path))
     assert all(names in sentence for sentence in said), said
 
 
@@ -83,7 +84,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(ranks, tmp_path, befor
 @pytest.mark.parametrize("nonfinite", ["raise", "skip"])
 @pytest.mark.parametrize("case", ["hedged", "smooth"])
 def test_a_gradient_that_is_not_finite_on_one_rank(ranks, kind, where, nonfinite, case):
-    runs = ranks.run(parallel.poisoned, kind, nonfinite, where, case)
+    runs = ranks.run(parallel_checkpoints.poisoned, kind, nonfinite, where, case)
     for before, said, after, _ in runs:
         assert ("Gradients must be finite" in said) == (nonfinite == "raise")
         assert_same_run(after, before, exact=True)
@@ -95,8 +96,8 @@ def test_a_killed_rank(tmp_path):
     folder, group = tmp_path / "checkpoint", Ranks(2, tmp_path)
     try:
         with pytest.raises(RuntimeError, match=r"(?s)Rank 0 failed.*(closed|reset|Connection)"):
-            group.run(parallel.killed, str(folder))
+            group.run(parallel_checkpoints.killed, str(folder))
     finally:
         group.close()
-    continued = parallel.resumed("one", 3, 3, {}, str(folder))
+    continued = parallel_checkpoints.resumed("one", 3, 3, {}, str(folder))
     assert_same_run(continued, parallel.trained("one", 6, {}, aside=(1,)), exact=False)

@@ -1,12 +1,12 @@
 """`Converted` on two processes: the numbers of one, for every conversion and oracle; points, and what it sends."""
 
+import parallel
 import pytest
 import torch
 from test_distributed import assert_agree
-
-import parallel
-from o2nc.torch import Converted
 from training import build, draws, parameters
+
+from o2nc.torch import Converted
 
 pytestmark = pytest.mark.slow
 

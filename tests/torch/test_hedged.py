@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
+from training import assert_same, draws, parameters, snapshot, tensors, train
 
 from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Sign
 from o2nc.torch import Hedged
 from reference_practical import Practical
 from sentences import check
-from training import assert_same, draws, parameters, snapshot, tensors, train
 
 ALL = ("momentum", "adam", "polar", "sign")
 

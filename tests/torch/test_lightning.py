@@ -1,21 +1,22 @@
 """Lightning: the example, and runs that go on from its checkpoints."""
 
+import importlib
 import warnings
 
 import pytest
 import torch
 from torch.nn import functional
 from torch.utils.data import DataLoader, DistributedSampler
-
-from o2nc.torch import Converted
-from test_optax_examples import example
 from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, build, snapshot
 
+from o2nc.torch import Converted
+
 lightning = pytest.importorskip("lightning")
-digits = example("lightning_digits")
+digits = importlib.import_module("lightning_digits")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec.. is deprecated"),  # by Lightning, of PyTorch
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),  # on machines with more cores
     pytest.mark.filterwarnings("ignore:The dirpath has changed"),  # a resumed run gets its own folder here

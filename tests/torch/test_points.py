@@ -4,12 +4,12 @@ import copy
 
 import pytest
 import torch
+from training import assert_same, build, fit, net, parameters, snapshot, stored, train
 
 from o2nc import Nonsmooth
 from o2nc.rivals import ExponentiatedConversion, RegularizedOMD, ShiftingConversion
 from o2nc.torch import Converted
 from sentences import check
-from training import assert_same, build, fit, net, parameters, snapshot, stored, train
 
 
 def started(dtype=torch.float64, rounds=3, **options):

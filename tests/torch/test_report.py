@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.tensorboard import SummaryWriter
+from training import build, net, parameters, stored, tensors, train
 
 from o2nc.torch import Converted, Hedged, groups, log
 from o2nc.torch.report import Report
 from sentences import check
-from training import build, net, parameters, stored, tensors, train
 
 ALL = ("momentum", "adam", "polar", "sign")
 

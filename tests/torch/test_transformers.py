@@ -1,18 +1,19 @@
 """The Trainer of transformers: the example, runs that go on from its checkpoints, and which point it saves."""
 
+import importlib
+
 import pytest
 import torch
 from torch.nn import functional
-
-from o2nc.torch import Converted
-from sentences import check
-from test_optax_examples import example
 from trainers import OPTIMIZERS, assert_same_runs
 from training import assert_same, build, snapshot
 
+from o2nc.torch import Converted
+from sentences import check
+
 transformers = pytest.importorskip("transformers")
-tiny = example("transformers_tiny")
-pytestmark = pytest.mark.usefixtures("accelerate_anew")
+tiny = importlib.import_module("transformers_tiny")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("accelerate_anew")]
 
 
 OPTIONS = {"plain": {}, "accumulated in bfloat16": {"gradient_accumulation_steps": 2, "bf16": True}}

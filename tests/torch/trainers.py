@@ -1,7 +1,8 @@
 """What the tests of Lightning, transformers and accelerate share: optimizers, and when two runs are the same."""
 
-from o2nc.torch import Converted, Hedged, groups
 from training import assert_same, build, snapshot
+
+from o2nc.torch import Converted, Hedged, groups
 
 OPTIMIZERS = {
     "hedged": lambda model: Hedged(groups(model, weight_decay=0.01), lr=1e-2),

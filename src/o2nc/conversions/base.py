@@ -7,7 +7,7 @@ from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate
 from ..registry import Registry
-from ..vectors import Scalar, Vector
+from ..vectors import Vector
 
 State = Any  # a NamedTuple of arrays
 Answer = Certificate | str  # a certificate, or the sentence why there is none
@@ -149,6 +149,6 @@ def check_uniform(u: Any) -> None:
         raise ValueError(f"`u` must lie in [0, 1); got {u}.")
 
 
-def as_scalar(value: Any, zero: Scalar) -> Array:
+def as_scalar(value: Any, zero: Array) -> Array:
     """A number or an array as a scalar in the shape of ``zero``."""
     return _xp.like(value, zero) + zero

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import brief, check_number, check_share
-from ..directions import Adam, Direction, Numbers, OnMatrices, find
+from ..checks import check_number, check_share
+from ..directions import Adam, Direction, Numbers, OnMatrices, find_all
 from ..learners import Learner, ShortMemoryHedge
 from ..states import leaves, rebuild
 from ..vectors import (
@@ -150,14 +150,13 @@ class PracticalConversion(Conversion):
     matrices: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
-        shares, others = {"b1": self.b1, "b2": self.b2}, {"eps": self.eps, "weight_decay": self.weight_decay}
-        for check, values in ((check_share, shares), (check_number, others | {"lr": self.lr})):
-            for name, value in values.items():
-                if isinstance(value, (int, float)):  # an array may have no value yet
-                    check(f"PracticalConversion({name}=...)", value)
-        if isinstance(self.experts, str) or not isinstance(self.experts, Sequence) or not self.experts:
-            raise ValueError(f"`experts` must be a sequence of at least one expert; got {brief(self.experts)}.")
-        experts = [find(f"experts[{k}]", expert, b2=self.b2, eps=self.eps) for k, expert in enumerate(self.experts)]
+        numbers = {"b1": check_share, "b2": check_share, "eps": check_number, "weight_decay": check_number}
+        if not callable(self.lr) and not isinstance(self.lr, tuple):
+            numbers["lr"] = check_number
+        for name, check in numbers.items():
+            if not _xp.is_array(getattr(self, name)):  # an array may have no value yet
+                check(f"PracticalConversion({name}=...)", getattr(self, name))
+        experts = find_all(self.experts, b2=self.b2, eps=self.eps)
         if self.matrices is not None:
             experts = [replace(e, matrices=self.matrices) if isinstance(e, OnMatrices) else e for e in experts]
         object.__setattr__(self, "experts", tuple(experts))

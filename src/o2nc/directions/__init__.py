@@ -6,33 +6,29 @@ preconditioner, and `o2nc.conversions.PracticalConversion` plays it at the learn
 `Blocks`. Those in the ``registry`` may be given by name.
 """
 
-from .base import Direction, Numbers, find, registry  # isort: split
+from .base import Direction, Numbers, find, find_all, registry  # isort: split
 
-from .adam import Adam, AdamState
+from .adam import Adam
 from .function import Function
-from .mask import Mask, MaskState
+from .mask import Mask
 from .matrices import OnMatrices
-from .memoryless import NoState
 from .momentum import Momentum
 from .polar import Polar
-from .shampoo import Shampoo, ShampooState
+from .shampoo import Shampoo
 from .sign import Sign
 
 __all__ = [
     "Adam",
-    "AdamState",
     "Direction",
     "Function",
     "Mask",
-    "MaskState",
     "Momentum",
-    "NoState",
     "Numbers",
     "OnMatrices",
     "Polar",
     "Shampoo",
-    "ShampooState",
     "Sign",
     "find",
+    "find_all",
     "registry",
 ]

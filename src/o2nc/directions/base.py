@@ -1,6 +1,6 @@
 """What a direction is, and how names and functions become one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
@@ -82,6 +82,19 @@ def find(name: str, direction: str | Direction | Callable, **options: float) -> 
             return Function(direction)
     names = ", ".join(repr(known) for known, entry in registry.items() if "needs" not in entry.facts)
     raise ValueError(f"`{name}` must be {names}, a direction or a function of the tracker; got {brief(direction)}.")
+
+
+def find_all(experts: Any, **options: float) -> list[Direction]:
+    """The directions that are meant by the argument ``experts``; raise unless it is a sequence of at least one.
+
+    >>> find_all([])
+    Traceback (most recent call last):
+        ...
+    ValueError: `experts` must be a sequence of at least one direction; got [].
+    """
+    if isinstance(experts, str) or not isinstance(experts, Sequence) or not experts:
+        raise ValueError(f"`experts` must be a sequence of at least one direction; got {brief(experts)}.")
+    return [find(f"experts[{k}]", expert, **options) for k, expert in enumerate(experts)]
 
 
 class Numbers(NamedTuple):

@@ -60,12 +60,9 @@ class Mask:
 
     def factors(self, a: Array) -> Array:
         """The factors of one block, in its dtype and on its device."""
-        if isinstance(self.mask, Mapping):
-            found = self.mask.get(a)
-        elif _xp.is_array(self.mask):
-            found = self.mask
-        else:
-            found = self.mask(a)
+        found = self.mask
+        if not _xp.is_array(found):
+            found = found.get(a) if isinstance(found, Mapping) else found(a)
         return _xp.namespace(a).ones_like(a) if found is None else _checked(found, a)
 
     def direction(self, state: MaskState, m: Vector) -> Vector:

@@ -7,16 +7,17 @@ from typing import ClassVar
 
 from .. import _xp
 from .._xp import Array
-from ..vectors import Blocks, Vector, check_shapes, join, split
+from ..vectors import Blocks, Vector, check_shapes, join, leaf, split
 from .adam import Adam
-from .base import LENGTH, Direction
+from .base import LENGTH, Direction, State
 
 
 @dataclass(frozen=True)
 class OnMatrices:
     """A direction of each matrix among the blocks; the other blocks take the direction of ``fallback``.
 
-    A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer is none.
+    A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer is none. A
+    direction of your own is a frozen dataclass that derives from this one, with a ``name`` and `matrix`.
 
     Args:
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
@@ -24,11 +25,22 @@ class OnMatrices:
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
 
     Reference: none.
+
+    >>> import numpy as np
+    >>> class Plain(OnMatrices):
+    ...     name = "plain"
+    ...     def matrix(self, M):
+    ...         return M
+    >>> expert, m = Plain(), Blocks((np.asarray([[3.0, 0.0], [0.0, 4.0]]),))
+    >>> expert.direction(expert.init(m), m).arrays[0]
+    array([[0.24, 0.  ],
+           [0.  , 0.32]])
     """
 
     shapes: Sequence[tuple[int, ...]] | None = None
     fallback: Direction = field(default_factory=Adam)
     matrices: Sequence[bool] | None = None
+    name: ClassVar[str]
     scale_free: ClassVar[bool] = True
     whole: ClassVar[bool] = True
 
@@ -39,14 +51,28 @@ class OnMatrices:
         if not isinstance(self.fallback, Direction):
             raise TypeError(f"`{name}(fallback=...)` must be a direction; got {self.fallback!r}.")
 
-    def check_blocks(self, x: Vector) -> None:
-        """Raise if ``x`` is an array and there are no shapes to cut it."""
+    def matrix(self, M: Array) -> Array:
+        """The direction of one matrix, of shape (..., p, q), if that is all there is to it; any length will do."""
+        raise NotImplementedError
+
+    def init(self, x: Vector) -> State:
+        """The state of the fallback; raise if ``x`` is an array and there are no shapes to cut it."""
         if not isinstance(x, Blocks) and self.shapes is None:
             raise ValueError(f"`{type(self).__name__}(shapes=...)` must be given to act on an array; got none.")
+        return self.fallback.init(x)
+
+    def direction(self, state: State, m: Vector) -> Vector:
+        """The directions of the matrices, and those of the fallback."""
+        found = [None if A is None else self.matrix(A) for A in self.as_matrices(m)]
+        return self.assembled(found, m, self.fallback.direction(state, m))
+
+    def learn(self, state: State, s: Vector) -> State:
+        """That of the fallback."""
+        return self.fallback.learn(state, s)
 
     def on(self, x: Vector) -> tuple[Direction, ...]:
         """The direction that each block takes: this one, or the fallback."""
-        return tuple(self.fallback if A is None else self for A in self.as_matrices(x))  # type: ignore[misc]
+        return tuple(self.fallback if A is None else self for A in self.as_matrices(x))
 
     def as_matrices(self, v: Vector) -> list[Array | None]:
         """Each block as a matrix of shape (..., p, q), or None."""
@@ -56,7 +82,7 @@ class OnMatrices:
 
     def assembled(self, directions: Sequence[Array | None], m: Vector, other: Vector) -> Vector:
         """The vector of the matrices, each at a root mean square of 0.2, with the blocks of ``other`` for None."""
-        reshape = _xp.namespace(*(a for a, _ in self._blocks(m))).reshape
+        reshape = _xp.namespace(leaf(m)).reshape
         triples = zip(directions, self._blocks(m), self._blocks(other), strict=True)
         blocks = Blocks(tuple(b if Z is None else reshape(at_length(Z), a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())

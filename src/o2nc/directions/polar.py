@@ -1,11 +1,10 @@
 """Muon's direction."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from .._xp import Array
 from ..operators import newton_schulz, polar
-from ..vectors import Vector
 from .adam import Adam
 from .base import registry
 from .matrices import OnMatrices
@@ -43,20 +42,9 @@ class Polar(OnMatrices):
         if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
             raise ValueError(f"`Polar(steps=...)` must be None or a whole number of at least 1; got {steps!r}.")
 
-    def init(self, x: Vector) -> Any:
-        """The state of the fallback."""
-        self.check_blocks(x)
-        return self.fallback.init(x)
-
-    def direction(self, state: Any, m: Vector) -> Vector:
-        """The polar factors."""
-        factor = polar if self.steps is None else partial(newton_schulz, steps=self.steps)
-        factors = [None if A is None else factor(A) for A in self.as_matrices(m)]
-        return self.assembled(factors, m, self.fallback.direction(state, m))
-
-    def learn(self, state: Any, s: Vector) -> Any:
-        """That of the fallback."""
-        return self.fallback.learn(state, s)
+    def matrix(self, M: Array) -> Array:
+        """The polar factor."""
+        return polar(M) if self.steps is None else newton_schulz(M, self.steps)
 
 
 registry.add("polar", lambda **options: Polar(fallback=Adam(**options)), "the polar factor of each matrix, as in Muon")

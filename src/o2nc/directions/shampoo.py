@@ -54,9 +54,9 @@ class Shampoo(OnMatrices):
 
     def init(self, x: Vector) -> ShampooState:
         """No sample so far."""
-        self.check_blocks(x)
+        other = super().init(x)
         zero = [_grams(_xp.namespace(A).zeros_like(A)) for A in self.as_matrices(x) if A is not None]
-        return ShampooState(L=tuple(L for L, _ in zero), R=tuple(R for _, R in zero), other=self.fallback.init(x))
+        return ShampooState(L=tuple(L for L, _ in zero), R=tuple(R for _, R in zero), other=other)
 
     def direction(self, state: ShampooState, m: Vector) -> Vector:
         """L^{-1/4} M R^{-1/4}."""

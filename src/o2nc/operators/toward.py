@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from .. import _xp
-from ..vectors import Scalar, Vector, apply, check_vector, inner
+from .._xp import Array
+from ..vectors import Vector, apply, check_vector, inner
 from .base import check_below_one
 
 
@@ -48,13 +49,13 @@ class Toward:
         return (w * (2 * inner(w, x) / safe) - x) * (sign * _ratio(m, d))
 
 
-def _ratio(m: Vector, d: Vector) -> Scalar:
+def _ratio(m: Vector, d: Vector) -> Array:
     """|d| / |m|, and 0 for m = 0."""
     square = inner(d, d)
     return _xp.namespace(square).sqrt(square) * _inverse_norm(m)
 
 
-def _inverse_norm(v: Vector) -> Scalar:
+def _inverse_norm(v: Vector) -> Array:
     """1 / |v|, and 0 at 0."""
     square = inner(v, v)
     xp = _xp.namespace(square)

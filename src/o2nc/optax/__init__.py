@@ -16,13 +16,12 @@ from .converted import ConvertState, convert
 from .hedged import hedge
 from .outcome import certificate, eval_params
 from .reports import Report, report
-from .transformed import Transformed, TransformedState
+from .transformed import Transformed
 
 __all__ = [
     "ConvertState",
     "Report",
     "Transformed",
-    "TransformedState",
     "capped",
     "certificate",
     "convert",

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import optax
 
-from ..checks import brief
 from ..constants import Smooth
 from ..conversions import SegmentConversion
-from ..directions import Direction, find
+from ..directions import Direction, find_all
 from ..learners import Learner, ShortMemoryHedge
 from ..oracles import Adaptive
 from .transformed import with_transformations
@@ -57,8 +56,5 @@ def capped(
     >>> certificate(conversion, state).label
     'plug-in'
     """
-    if isinstance(experts, str) or not isinstance(experts, Sequence):
-        raise TypeError(f"`experts` must be a sequence; got {brief(experts)}.")
-    found = with_transformations(experts, params, None)
-    directions = [find(f"experts[{k}]", expert) for k, expert in enumerate(found)]
+    directions = find_all(with_transformations(experts, params, None))
     return SegmentConversion(Adaptive(directions, learner or ShortMemoryHedge()), constants, r=r, kappa=kappa)

@@ -84,8 +84,6 @@ def hedge(
     check_hyperparameter("c", c, lambda name, value: check_number(name, value, positive=True))
     if matrices is not None and not callable(matrices):
         raise TypeError(f"`matrices` must be a function from a tree to a tree of booleans; got {brief(matrices)}.")
-    if isinstance(experts, str) or not isinstance(experts, Sequence) or not experts:
-        raise ValueError(f"`experts` must be a sequence of at least one expert; got {brief(experts)}.")
     learner = trusted(ShortMemoryHedge, rho=rho, c=c)
 
     def conversion(tree: Tree, x: Blocks | None, extra: Mapping[str, Any]) -> PracticalConversion:

@@ -27,7 +27,9 @@ class Report(NamedTuple):
 
 def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
     """The report of a state of the core after ``count`` rounds."""
-    sums, T, theorem, bound = conversion.sums(state), conversion.horizon, conversion.theorem(1.0), None
+    sums: dict[str, Any] = dict(conversion.sums(state))
+    weights: Any = conversion.weights(state)
+    T, theorem, bound = conversion.horizon, conversion.theorem(1.0), None
     number: Any = lambda name: jnp.reshape(sums[name], ()) if name in sums else None
     regret, clipped = number("regret"), number("clipped")
     if T is not None and not isinstance(theorem, str):
@@ -35,7 +37,7 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
         fixed = sum(value for name, value in terms.items() if name != "regret")
         bound = jnp.where(count == T, fixed + terms["regret"] * regret, math.inf)
     return Report(
-        weights=conversion.weights(state),
+        weights=weights,
         regret=sums.get("regrets") if regret is None else regret,
         bound=bound,
         clipped=None if clipped is None else clipped / jnp.maximum(count, 1),

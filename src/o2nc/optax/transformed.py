@@ -108,8 +108,10 @@ class Transformed:
             ) from error
 
 
-def with_transformations(experts: Sequence[Any], params: Tree, shown: Shown | None) -> list[Any]:
-    """The experts, with a `Transformed` in the place of each transformation of Optax."""
+def with_transformations(experts: Any, params: Tree, shown: Shown | None) -> Any:
+    """The experts, with a `Transformed` in the place of each transformation of Optax; what is no sequence as it is."""
+    if isinstance(experts, str) or not isinstance(experts, Sequence):
+        return experts
     return [Transformed(expert, params, shown) if is_transformation(expert) else expert for expert in experts]
 
 

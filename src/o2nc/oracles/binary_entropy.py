@@ -7,7 +7,7 @@ from .. import _xp
 from .._xp import Array
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates
-from ..vectors import Scalar, zeros_like
+from ..vectors import zeros_like
 from .coordinates import dot
 
 
@@ -58,10 +58,10 @@ class BinaryEntropic:
             lambda a: _xp.namespace(a).clip(sigmoid(a), min=low, max=high), y
         )
 
-    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Array:
         """phi(u) - phi(v) - <phi'(v), u - v>."""
 
-        def phi(u: Coordinates) -> Scalar:
+        def phi(u: Coordinates) -> Array:
             terms, ones = (operators.factorwise(f, u) for f in (entropy, ones_like))  # type: ignore[attr-defined]
             return dot(operators, terms, ones)
 

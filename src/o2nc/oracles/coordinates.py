@@ -12,12 +12,12 @@ def flat(operators: OperatorSet, u: Coordinates) -> Coordinates:
     return _xp.flatten_matrix(u) if operators.axes == 2 else u
 
 
-def dot(operators: OperatorSet, g: Coordinates, h: Coordinates) -> Scalar:
+def dot(operators: OperatorSet, g: Coordinates, h: Coordinates) -> Array:
     """<g, h> in the coordinates of the set, as a scalar of shape (..., 1)."""
     return inner(flat(operators, g), flat(operators, h))
 
 
-def square(operators: OperatorSet, g: Coordinates) -> Scalar:
+def square(operators: OperatorSet, g: Coordinates) -> Array:
     """|g|^2 in the coordinates of the set, as a scalar of shape (..., 1)."""
     return dot(operators, g, g)
 

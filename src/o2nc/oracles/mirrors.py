@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from .. import _xp
+from .._xp import Array
 from ..sets import OperatorSet, Varying
 from ..sets.base import Coordinates, first_set
-from ..vectors import Scalar, apply, inner
+from ..vectors import apply, inner
 from .coordinates import square
 
 
@@ -34,7 +35,7 @@ class Mirror(Protocol):
         """The point of the set nearest, in the map's divergence, to the one whose dual point is y."""
         ...
 
-    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Array:
         """The Bregman divergence of u from v."""
         ...
 
@@ -70,7 +71,7 @@ class Euclidean:
         """The Euclidean projection."""
         return operators.project(y)
 
-    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Array:
         """Half of the squared distance."""
         return 0.5 * square(operators, u - v)
 
@@ -115,7 +116,7 @@ class Entropic:
         """The projection of exp(y) in the Kullback-Leibler divergence."""
         return operators.project_entropic(y)  # type: ignore[attr-defined]
 
-    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Scalar:
+    def divergence(self, operators: OperatorSet, u: Coordinates, v: Coordinates) -> Array:
         """sum u log(u / v) - u + v, with 0 log 0 = 0."""
 
         def term(a: Any, b: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .. import _xp
 from .._xp import Array
 from ..operators import Identity, Mixture, Operator, act, check_acts, check_operators, trusted
-from ..vectors import Blocks, Scalar, Vector, inner, leaf
+from ..vectors import Blocks, Vector, inner, leaf
 from .base import Static, registry
 
 METRIC_FLOOR = 1e-4  # the smallest ratio of two weights of a diagonal norm on the simplex
@@ -55,7 +55,7 @@ class Hull(Static):
         """<p, U_k m> for each k."""
         return self.evaluate(lambda v: inner(p, v), m)
 
-    def evaluate(self, loss: Callable[[Vector], Scalar], m: Vector) -> Array:
+    def evaluate(self, loss: Callable[[Vector], Array], m: Vector) -> Array:
         """The values of ``loss`` at each U_k m, of shape (..., K)."""
         values = [loss(act(U, m)) for U in self.operators]
         return _xp.namespace(*values).concat(values, axis=-1)

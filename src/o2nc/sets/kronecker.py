@@ -151,7 +151,8 @@ def check_factors(name: str, factors: Any) -> None:
 def squarest(x: Vector) -> tuple[int, int]:
     """The shape of x as a matrix: that of its block, or of an array the most square one, with as many rows or more."""
     if isinstance(x, Blocks):
-        return x.arrays[0].shape
+        p, q = x.arrays[0].shape
+        return p, q
     d = x.shape[-1]
     q = next(n for n in range(math.isqrt(d), 0, -1) if d % n == 0)
     return d // q, q

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from .. import _xp
 from .._xp import Array
@@ -85,7 +86,7 @@ class TwoSided(Static):
     def _sides(self) -> tuple[LeftFactors, RightFactors]:
         return LeftFactors(self.shape, self.left), RightFactors(self.shape, self.right)
 
-    def _joined(self, A: Array, B: Array) -> Array:
+    def _joined(self, A: Any, B: Any) -> Array:
         return _xp.namespace(A).concat([_xp.flatten_matrix(A), _xp.flatten_matrix(B)], axis=-1)
 
     def _factors(self, u: Array) -> tuple[Array, Array]:

@@ -11,7 +11,6 @@ import torch
 from ..certificates import Certificate
 from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion
-from ..conversions.tracked import objection
 from ..vectors import Blocks, inner
 from . import checkpoint
 from .groups import check_choice, check_dense, check_device, check_flags, check_group, is_rounding, listed_group
@@ -100,7 +99,7 @@ class Converted(checkpoint.Optimizer):
         defaults = {"lr": lr, "weight_decay": weight_decay, "maximize": maximize, "run": run}
         super().__init__(params, defaults, nonfinite)
         if any(map(is_sharded, self._params)):
-            self._a_priori()  # here, where all processes are: one that makes a report alone cannot ask others
+            self.certificate()  # here, where all processes are: one that makes a report alone cannot ask others
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
@@ -149,7 +148,7 @@ class Converted(checkpoint.Optimizer):
     def _round(self, s: Blocks, t: int) -> None:
         rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
         decays = [float(group["weight_decay"]) for group in self.param_groups for _ in group["params"]]
-        if t == 1 and not any(rates) and not inner(s, s).any():
+        if t == 1 and not any(rates) and not float(inner(s, s)):
             found = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
             self._keep([{key: a.clone() for key, a in entry.items()} for entry in found])  # and write into it
             return
@@ -307,12 +306,7 @@ class Converted(checkpoint.Optimizer):
             return why
         if t and T in (t, None):
             return self.conversion.certificate(self._state())
-        sums = self._sums()
-        return (objection(sums) if "longer" in sums else "") or self._a_priori()
-
-    def _sums(self) -> dict[str, list[float]]:
-        found = self.conversion.sums(self._state()) if self.t else {}
-        return {name: value.flatten().tolist() for name, value in found.items()}
+        return (self.conversion.objection(self._state()) if t else "") or self._a_priori()
 
     @property
     def reason(self) -> str:
@@ -328,10 +322,11 @@ class Converted(checkpoint.Optimizer):
 
     def report(self) -> Report:
         """Rounds, regret and clipped share, if it has them, which point is held, and the certificate or the reason."""
-        certificate, t, sums = self.certificate(), self.t, self._sums()
+        certificate, t = self.certificate(), self.t
+        sums = self.conversion.sums(self._state()) if t else {}
         return Report(
             t=float(t),
-            **{name: sums[name][0] / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
+            **{name: float(sums[name]) / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
             held=self.held,
             certificate="none" if certificate is None else f"{certificate.name} ({certificate.label})",
             bound=math.inf if certificate is None else certificate.bound,

@@ -100,7 +100,7 @@ class Hedged(Optimizer):
         group = {**self.defaults, **listed_group(param_group)}
         check_options(group)
         experts = chosen(group)
-        group["experts"] = experts.names
+        group["experts"] = tuple(experts)
         check_shared(group, self.param_groups)
         super().add_param_group(group)
         self._experts.append(experts)
@@ -170,7 +170,7 @@ class Hedged(Optimizer):
         self._is_patient = False
         for rows, learner in table.learners:
             if learner.K > 1 and (learner.now() - 1 / learner.K).abs().max() < 1e-3:
-                experts = ", ".join(self._experts[table.group_of[rows[0]]].names)
+                experts = ", ".join(self._experts[table.group_of[rows[0]]])
                 warnings.warn(
                     f"After {PATIENCE} steps the weights of {experts} are still those of the start. There is nothing "
                     "to learn if the experts are the same for these parameters, or the learning rate is too small.",
@@ -187,14 +187,14 @@ def chosen(group: dict[str, Any]) -> Experts:
     given, options = group["experts"], {"b2": group["betas"][1], "eps": group["eps"]}
     if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
         raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
-    directions = tuple(find(f"experts[{k}]", each, **options) for k, each in enumerate(given))
-    found = Experts(directions, frozenset(each for each in given if isinstance(each, str)))
-    if len(set(found.names)) < len(found.names):
-        raise ValueError(f"`experts` must have different names; got {list(found.names)}.")
-    for mask in (each for each in found.directions if type(each) is Mask):
+    directions = [find(f"experts[{k}]", each, **options) for k, each in enumerate(given)]
+    names = [direction.name for direction in directions]
+    if len(set(names)) < len(names):
+        raise ValueError(f"`experts` must have different names; got {names}.")
+    for mask in (each for each in directions if type(each) is Mask):
         for p in tensors(group):
             masked(mask, p, torch.zeros_like(p, dtype=width(p)))  # raises if it does not fit
-    return found
+    return {d.name: (d, isinstance(each, str)) for d, each in zip(directions, given, strict=True)}
 
 
 def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -21,18 +21,7 @@ from .shards import is_sharded, laid_out, local, shard
 Tensor = torch.Tensor
 LAYOUTS = 3  # that are kept besides a new one
 SCALARS = ("t", "q", "f", "played")  # steps, the average of s^2, u = f m^ and the lr when it was moved last
-
-
-class Experts(NamedTuple):
-    """The experts of a group."""
-
-    directions: tuple[Direction, ...]
-    named: frozenset[str]  # those that were given by name: their Adam has the betas and eps of the group
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(direction.name for direction in self.directions)
+Experts = dict[str, tuple[Direction, bool]]  # of a group: directions, and whether they were given by name
 
 
 class Weights:
@@ -58,7 +47,7 @@ class Weights:
     def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
         self.K, self.group, self.rows = K, group, torch.tensor(rows)
         self.regret = torch.zeros(max(rows) + 1, K, dtype=torch.float64)
-        state = self.learner.init(torch.zeros_like(self.regret))
+        state: Any = self.learner.init(torch.zeros_like(self.regret))
         self.state = type(state)(*(field.clone() for field in state))
 
     @property
@@ -68,12 +57,14 @@ class Weights:
 
     def now(self) -> Tensor:
         """w, of shape (rows, K)."""
-        return self.learner.weights(self.state)
+        w: Any = self.learner.weights(self.state)
+        return w
 
     def judge(self, kept: Tensor, promised: Tensor) -> None:
         """Learn from what the experts kept of what they promised, each of shape (parameters, K)."""
         sums = torch.zeros(2, *self.regret.shape, dtype=torch.float64)
-        self.learn(charge(*sums.index_add_(1, self.rows, torch.stack([kept, promised]))))
+        losses: Any = charge(*sums.index_add_(1, self.rows, torch.stack([kept, promised])))
+        self.learn(losses)
 
     def learn(self, losses: Tensor) -> None:
         """Learn from losses of shape (rows, K)."""
@@ -113,19 +104,15 @@ class Table:
         self.is_sharded = [is_sharded(p) for p in self.params]  # to be asked for each parameter in each step
         self.sizes = [p.numel() for p in self.params]
         self.experts = [
-            {d.name: taken(d, p, group) for d in chosen.directions}
-            for group, chosen in zip(groups, experts, strict=True)
-            for p in group["params"]
+            {name: taken(direction, p, groups[g]) for name, (direction, _) in experts[g].items()}
+            for g, p in zip(self.group_of, self.params, strict=True)
         ]
         self.kernels: list[tuple[Kernel, ...]] = [
-            tuple(kernel_of(name, direction, name in experts[g].named) for name, direction in mine.items())
+            tuple(kernel_of(name, direction, experts[g][name][1]) for name, direction in mine.items())
             for g, mine in zip(self.group_of, self.experts, strict=True)
         ]
-        adam = (
-            next((k for k, direction in enumerate(mine.values()) if isinstance(direction, Adam)), -1)
-            for mine in self.experts
-        )
-        self.adam = torch.tensor(list(adam))  # which expert has Adam's direction; -1 if none has
+        adam = [[isinstance(direction, Adam) for direction in mine.values()] for mine in self.experts]
+        self.adam = torch.tensor([mine.index(True) if True in mine else -1 for mine in adam])  # who has its direction
         n = len(self.params)
         self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(experts)
@@ -144,7 +131,7 @@ class Table:
         members: dict[Any, list[int]] = {}
         for row, g in enumerate(self.group_of):
             shared = self.groups[g]["weights"] == "shared"
-            members.setdefault(experts[g].names if shared else g, []).append(row)
+            members.setdefault(tuple(experts[g]) if shared else g, []).append(row)
         found = []
         for rows in members.values():
             group, K = self.groups[self.group_of[rows[0]]], len(self.kernels[rows[0]])

@@ -92,7 +92,8 @@ class Step:
         table.t[rows] += counts
         table.q[rows] = b2 * table.q[rows] + (1 - b2) * squares[rows]
         f = torch.where(judgement.f.isfinite(), judgement.f, 0)[rows]
-        table.f[rows] = length(f, table.q[rows], 1 - b2 ** table.t[rows])
+        scale: Any = length(f, table.q[rows], 1 - b2 ** table.t[rows])
+        table.f[rows] = scale
         table.played.zero_()
         table.played[rows] = lr * counts
 

@@ -33,7 +33,8 @@ class Calls:
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at ``x``."""
-        value, g = self.f.value_and_gradient(x)
+        value, gradient = self.f.value_and_gradient(x)
+        g = np.asarray(gradient)
         self.norms.append(float(np.linalg.norm(g)))
         return float(value[0]), g
 
@@ -54,7 +55,7 @@ class Calls:
 
     def follow(self, conversion: Conversion) -> State:
         """The points of a conversion from the start on, until it is over; returns the last state."""
-        x = self.f.start(np.zeros(1))
+        x = np.asarray(self.f.start(np.zeros(1)))
         state = conversion.init(x)
         with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long ends in infinity
             while True:

@@ -96,7 +96,7 @@ class Classifier(ABC):
 
         def flat(x: Floats) -> tuple[float, Floats]:
             value, g = self.value_and_gradient(x)
-            return float(value[0]), g
+            return float(value[0]), np.asarray(g)
 
         far = {"ftol": 0, "gtol": SOLVED / 10 / np.sqrt(self.d), "maxiter": 10**5, "maxfun": 10**5, "maxcor": 30}
         found = minimize(flat, np.zeros(self.d), jac=True, method="L-BFGS-B", options=far)

@@ -75,7 +75,7 @@ class LowRank(Objective):
 
     beta: float = WEIGHT * N * (RANK + SLOPE * (1 + BEND))
     sigma: float = NOISE * math.sqrt(HALF)
-    M: float = WEIGHT * float(np.sum(geman_mcclure(RANK + np.abs(A))[0]))
+    M: float = WEIGHT * float(np.sum(np.asarray(geman_mcclure(RANK + np.abs(A))[0])))
     gradient_sup: float = WEIGHT * SLOPE * N * math.sqrt(N * RANK)
 
     def start(self, like: Array) -> Array:

@@ -1,0 +1,176 @@
+"""The practical rule of the core is the literal one, on every array library, on arrays and on `Blocks`."""
+
+import jax
+import numpy as np
+import pytest
+
+import o2nc
+from conftest import BACKENDS, numpy_of
+from o2nc import Blocks
+from o2nc.conversions import PracticalConversion
+from o2nc.conversions.practical import charge
+from o2nc.directions import Mask
+from o2nc.learners import AdaHedge, ShortMemoryHedge
+from reference_practical import Practical
+from sentences import check
+
+STEPS = 12
+RNG = np.random.default_rng(0)
+SHAPES = [(3,), (3, 4), ()]
+X1 = [RNG.normal(size=shape) for shape in SHAPES]
+NOISE = [RNG.normal(size=(STEPS, *shape)) for shape in SHAPES]
+MASK = [RNG.integers(0, 2, size=shape).astype(float) for shape in SHAPES]
+RATES = [0.0, *np.linspace(0.1, 0.01, STEPS - 1).tolist()]
+JITTED = [backend for backend in BACKENDS if backend.name != "jax"]  # JAX is compiled here: its eager mode is slow
+
+
+@pytest.fixture(params=JITTED, ids=repr)
+def xp(request):
+    return request.param
+
+
+def gradients(t, x):
+    """The first block has no gradient in the first two steps."""
+    return [(2 * a + n[t]) * (k > 0 or t >= 2) for k, (a, n) in enumerate(zip(x, NOISE, strict=True))]
+
+
+def literal(experts, decay=0.0, **options):
+    rule, points = Practical(X1, experts, **options), []
+    for t in range(STEPS):
+        rule.step(gradients(t, rule.x), RATES[t], decay)
+        points.append([np.array(a) for a in rule.x])
+    return points, rule
+
+
+def run(xp, conversion):
+    """Every step on the gradients at its own points; the learning rates are those of a schedule."""
+    x = Blocks(tuple(xp.array(a) for a in X1))
+    state, update, points = conversion.init(x), xp.transform(conversion.update), []
+    for t in range(STEPS):
+        s = Blocks(tuple(xp.array(a) for a in gradients(t, [numpy_of(a) for a in x.arrays])))
+        dx, state = update(s, state, x)
+        x = x + dx
+        points.append([numpy_of(a) for a in x.arrays])
+    return points, state
+
+
+def schedule(xp):
+    rates = xp.array(RATES)
+    return lambda count: rates[count]
+
+
+def crooked(u):
+    """An expert that is wrong on purpose."""
+    return 0.3 * u - 0.5 * u * u
+
+
+def mask(xp):
+    return Mask(Blocks(tuple(xp.array(a) for a in MASK)))
+
+
+CASES = {
+    "momentum, adam": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.0, {"c": 30.0}),
+    "adam, sign, a function": (
+        lambda xp: ["adam", "sign", crooked],
+        ["adam", "sign", crooked],
+        0.1,
+        {"rho": 0.9, "c": 3.0},
+    ),
+    "no eps": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.1, {"eps": 0.0, "betas": (0.8, 0.9)}),
+    "a mask without adam": (lambda xp: ["momentum", mask(xp)], ["momentum", MASK], 0.0, {}),
+    "momentum alone": (lambda xp: ["momentum"], ["momentum"], 0.1, {}),
+    "polar": (lambda xp: ["momentum", "adam", "polar"], ["momentum", "adam", "polar"], 0.0, {}),
+    "polar is adam": (lambda xp: ["momentum", "polar"], ["momentum", "polar"], 0.1, {"matrices": [False] * 3}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_the_literal_rule(xp, name):
+    experts, named, decay, options = CASES[name]
+    wanted, rule = literal(named, decay, **options)
+    b1, b2 = options.get("betas", (0.9, 0.999))
+    conversion = PracticalConversion(
+        experts(xp), lr=schedule(xp), b1=b1, b2=b2, eps=options.get("eps", 1e-8), weight_decay=decay,
+        learner=ShortMemoryHedge(rho=options.get("rho", 0.99), c=options.get("c", 10.0)),
+        matrices=options.get("matrices"),
+    )  # fmt: skip
+    points, state = run(xp, conversion)
+    for ours, theirs in zip(points, wanted, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(numpy_of(conversion.weights(state)), rule.w[0], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(numpy_of(conversion.sums(state)["regrets"]), rule.regret[0], rtol=0, atol=1e-11)
+    if len(named) > 1:  # the learner has learned, so that the weights are a test
+        assert max(rule.w[0]) > 1.2 / len(named)
+
+
+def test_an_array_is_one_block_and_rows_are_replications(xp):
+    x = RNG.normal(size=(2, 5))
+    conversion = PracticalConversion(["momentum", "adam", "sign", crooked], lr=0.1, weight_decay=0.1)
+    together, apart = xp.array(x), [Blocks((xp.array(row),)) for row in x]
+    state, states = conversion.init(together), [conversion.init(row) for row in apart]
+    update = xp.transform(conversion.update)
+    for s in RNG.normal(size=(6, 2, 5)):
+        dx, state = update(xp.array(s), state, together)
+        together = together + dx
+        for k in range(2):
+            dx, states[k] = update(Blocks((xp.array(s[k]),)), states[k], apart[k])
+            apart[k] = apart[k] + dx
+            np.testing.assert_allclose(numpy_of(together)[k], numpy_of(apart[k].arrays[0]), rtol=0, atol=1e-13)
+    weights = numpy_of(conversion.weights(state))
+    np.testing.assert_allclose(weights[1], numpy_of(conversion.weights(states[1])), rtol=0, atol=1e-12)
+
+
+def test_every_block_may_have_its_own_learning_rate():
+    rates = (0.1, 0.02, 0.0)
+    conversion = PracticalConversion(["momentum", "adam"], lr=rates, weight_decay=0.1)
+    rule, x = Practical(X1, ["momentum", "adam"]), Blocks(tuple(X1))
+    state = conversion.init(x)
+    for t in range(STEPS):
+        rule.step(gradients(t, rule.x), list(rates), 0.1)
+        dx, state = conversion.update(Blocks(tuple(gradients(t, x.arrays))), state, x)
+        x = x + dx
+        for a, b in zip(x.arrays, rule.x, strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
+def test_large_blocks_are_summed_in_lanes():
+    """On JAX, more entries than lanes: the same numbers as on NumPy."""
+    conversion = PracticalConversion(["momentum", "adam", "sign", crooked], lr=0.1)
+    x, samples = RNG.normal(size=(3, 3001)), RNG.normal(size=(4, 3, 3001))
+    ours, theirs = conversion.init(Blocks((x,))), conversion.init(Blocks((jax.numpy.asarray(x),)))
+    step = jax.jit(conversion.update)
+    for s in samples:
+        dx, ours = conversion.update(Blocks((s,)), ours)
+        dy, theirs = step(Blocks((jax.numpy.asarray(s),)), theirs)
+        np.testing.assert_allclose(dx.arrays[0], dy.arrays[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ours.regret, theirs.regret, rtol=0, atol=1e-12)
+
+
+def test_any_learner_over_numbers_will_do():
+    conversion = PracticalConversion(["momentum", "adam"], lr=0.05, learner=AdaHedge())
+    result = o2nc.minimize(lambda x, rng: 2 * x, np.ones(3), conversion, rounds=60)
+    assert np.max(np.abs(result.last)) < 0.5
+    assert result.certificate is None
+    assert "practical" in result.reasons["certificate"]
+
+
+def test_what_was_not_kept_is_charged():
+    """With f = x^2 and a step over the minimum, the expert that promised is charged; one that kept all is not."""
+    assert charge(np.asarray([1.0]), np.asarray([1.0])).tolist() == [-1.0]
+    assert charge(np.asarray([-1.0]), np.asarray([1.0])).tolist() == [1.8]
+    assert charge(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_what_is_refused():
+    check(lambda: PracticalConversion([]), ValueError, "`experts`", "at least one")
+    check(lambda: PracticalConversion("adam"), ValueError, "`experts`", "'adam'")
+    check(lambda: PracticalConversion(["adem"]), ValueError, "`experts[0]`", "'adem'")
+    check(lambda: PracticalConversion(lr=-0.1), ValueError, "`PracticalConversion(lr=...)`", "-0.1")
+    check(lambda: PracticalConversion(lr="fast"), TypeError, "`PracticalConversion(lr=...)`", "'fast'")
+    check(lambda: PracticalConversion(b1=1.0), ValueError, "`PracticalConversion(b1=...)`", "1.0")
+    check(lambda: PracticalConversion(eps=-1.0), ValueError, "`PracticalConversion(eps=...)`", "-1.0")
+    decaying = PracticalConversion(["adam"], weight_decay=0.1)
+    check(lambda: decaying.update(np.ones(2), decaying.init(np.ones(2))), ValueError, "the point of the sample, `x`")
+    plain = PracticalConversion(["adam"])
+    check(lambda: plain.update(np.ones(3), plain.init(np.ones(2))), ValueError, "`s`", "shape")
