@@ -50,12 +50,23 @@ class Layout:
 
 class _Cell(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec[:1] == "~":
+            return span(value, format_spec[1:])
         if format_spec[:1] in ("n", "i"):
             return (number if format_spec[0] == "n" else interval)(value, int(format_spec[1:] or 4))
         return str(super().format_field(value, format_spec))
 
 
 _CELL = _Cell()
+
+
+def sentences(package: str | None, values: Mapping[str, Any]) -> list[str]:
+    """The sentences of the ``findings.toml`` of a package with these values, where ":~" prints a `span`.
+
+    Reference: none.
+    """
+    texts = tomllib.loads((files(package or "") / "findings.toml").read_text(encoding="utf-8"))
+    return [_CELL.vformat(text, (), values) for text in texts.values()]
 
 
 def number(value: float | None, digits: int = 4) -> str:
