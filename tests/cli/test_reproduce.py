@@ -27,7 +27,7 @@ def test_the_reduced_reproduction_agrees_where_it_says_so(reduced):
     assert len(verdicts) == 117
     assert None not in verdicts
     assert result.exit_code == (0 if all(verdicts) else 1), result.output
-    assert f"{verdicts.count(True)} published cells agree" in result.output
+    assert f"Of 117 published cells {verdicts.count(True)} agree" in result.output
     assert {p.name for p in out.iterdir()} == OUTPUTS
 
 
@@ -63,7 +63,7 @@ def test_a_cell_that_disagrees_is_exit_code_1(tmp_path, monkeypatch):
     options = ("reproduce", "--out", tmp_path / "out", *TINY)
     result = invoke(*options, "--seeds", 1)
     assert result.exit_code == 1
-    assert "All cells agree in 0 of 1 further seeds." in result.output
+    assert "In 0 of 1 further seeds every cell agrees." in result.output
     assert "disagrees: constants, f1 beta: published 9, measured 8" in result.output
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from ...conversions import Conversion
 from ...rivals import SGD, Adam, HeavyBall
 from ..objectives import objective, of_kind
-from ..objectives.smooth import Objective
 from ..paper.experiment import Reproduction
 from ..paper.methods import METHODS
 from ..paper.numbers import certify
@@ -20,7 +18,7 @@ from ..runner.experiment import versions
 from ..runner.paired import HORIZON, Method, play
 from ..runner.records import Floats, Record
 from ..runner.statistics import mean, reduction
-from ..runner.tables import Table, table
+from ..runner.tables import Layout, Table
 from .oracles import spelled
 
 # The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
@@ -30,15 +28,12 @@ RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 COLUMNS = ("sgd", "identity", "projector", "hedge", "learned", "blind")  # of every comparison, besides the baselines
 FIXED = ("identity", "projector")  # the experts of which the better one is the best in hindsight
 REFERENCES = ("sgd", "identity")  # what a learner must not be worse than
-LABELS = {"sgd-best": "SGD, best rate", "heavy-ball": "heavy ball, best rate", "adam": "Adam, best rate"}
-
-
-def _scaled(make: Callable[[float], Conversion], factor: float, f: Objective) -> Conversion:
-    return make(factor * f.constants(HORIZON).eta)
-
-
-def _adam(rate: float, f: Objective) -> Conversion:
-    return Adam(rate)
+# by name: what it is, its grid, and how it is made of an entry of it and the paper's step size
+BASELINES: dict[str, tuple[str, Sequence[float], Callable[[float, float], Conversion]]] = {
+    "sgd-best": ("SGD, best rate", FACTORS, lambda factor, eta: SGD(factor * eta)),
+    "heavy-ball": ("heavy ball, best rate", FACTORS, lambda factor, eta: HeavyBall(factor * eta)),
+    "adam": ("Adam, best rate", RATES, lambda rate, eta: Adam(rate)),
+}
 
 
 def baselines() -> dict[str, dict[float, Method]]:
@@ -52,15 +47,12 @@ def baselines() -> dict[str, dict[float, Method]]:
     >>> {name: len(grid) for name, grid in baselines().items()}
     {'sgd-best': 8, 'heavy-ball': 8, 'adam': 9}
     """
-    made: dict[str, dict[float, Callable[[Objective], Conversion]]] = {
-        "sgd-best": {factor: partial(_scaled, SGD, factor) for factor in FACTORS},
-        "heavy-ball": {factor: partial(_scaled, HeavyBall, factor) for factor in FACTORS},
-        "adam": {rate: partial(_adam, rate) for rate in RATES},
-    }
-    return {
-        name: {entry: Method(f"{name} {entry:g}", LABELS[name], None, baseline=make) for entry, make in grid.items()}
-        for name, grid in made.items()
-    }
+
+    def method(name: str, entry: float) -> Method:
+        label, _, make = BASELINES[name]
+        return Method(f"{name} {entry:g}", label, None, baseline=lambda f: make(entry, f.constants(HORIZON).eta))
+
+    return {name: {entry: method(name, entry) for entry in grid} for name, (_, grid, _) in BASELINES.items()}
 
 
 class Comparison(NamedTuple):
@@ -128,43 +120,26 @@ def _compare_one(
     candidates = [method for grid in grids.values() for method in grid.values()]
     how = asdict(settings)
     records = play(objective(name), [*methods, *candidates], range(how.pop("replications")), **how)
-    chosen: dict[str, Record] = {}
-    rates: dict[str, float] = {}
-    for key, grid in grids.items():
-        rates[key] = min(grid, key=lambda entry, grid=grid: records[grid[entry].name].mean["gap"][-1])  # type: ignore[misc]
-        chosen[key] = records[grid[rates[key]].name]
-    by_name = {method.name: method for method in methods}
-    shown = {"sgd": records["sgd"]} | chosen | {method.name: records[method.name] for method in methods}
     T = settings.iterations
     reference = min((records[key].at("gap", T) for key in REFERENCES), key=lambda gaps: float(gaps.mean()))
-    numbers = {}
-    for key, record in shown.items():
-        numbers[key] = _numbers(name, record, reference, T, by_name.get(key))
-        if key in rates:
-            ends = min(grids[key]), max(grids[key])
-            numbers[key] |= {"chosen": rates[key], "at_an_end_of_the_grid": rates[key] in ends}
-    return numbers, {key: record.mean["gap"] for key, record in shown.items()}
+    shown: dict[str, tuple[Method, dict[str, Any]]] = {"sgd": (METHODS["sgd"], {})}
+    for key, grid in grids.items():
+        _, rate = min((records[method.name].mean["gap"][-1], entry) for entry, method in grid.items())
+        shown[key] = grid[rate], {"chosen": rate, "at_an_end_of_the_grid": rate in (min(grid), max(grid))}
+    shown |= {method.name: (method, {}) for method in methods}
+    numbers = {key: _numbers(name, records[m.name], reference, T, m) | more for key, (m, more) in shown.items()}
+    return numbers, {key: records[method.name].mean["gap"] for key, (method, _) in shown.items()}
 
 
-def _numbers(name: str, record: Record, reference: Floats, T: int, method: Method | None) -> dict[str, Any]:
-    gap, average = mean(record.at("gap", T)), mean(record.at("average", T))
-    less = reduction(record.at("gap", T), reference)
-    numbers: dict[str, Any] = {
-        "gap": gap.value,
-        "gap_stderr": gap.stderr,
-        "ratio": 1 - less.value / 100,
-        "ratio_stderr": less.stderr / 100,
-        "average": average.value,
-        "average_stderr": average.stderr,
-    }
-    if method and method.oracle:
-        regret, (kappa, r) = mean(record.at("regret", T)), (method.kappa, method.r)
-        numbers |= {"regret": regret.value, "regret_stderr": regret.stderr}
-        numbers |= {
-            "kappa": kappa,
-            "r": "uniform" if r is None else r,
-            "certificates": certify(name, record, T, kappa, r),
-        }
+def _numbers(name: str, record: Record, reference: Floats, T: int, method: Method) -> dict[str, Any]:
+    less, numbers = reduction(record.at("gap", T), reference), dict[str, Any]()
+    for metric in ("gap", "average", *(["regret"] if method.oracle else [])):
+        numbers[metric], numbers[f"{metric}_stderr"] = mean(record.at(metric, T))
+    numbers |= {"ratio": 1 - less.value / 100, "ratio_stderr": less.stderr / 100}
+    if method.oracle:
+        certificates = certify(name, record, T, method.kappa, method.r)
+        place = "uniform" if method.r is None else method.r
+        numbers |= {"kappa": method.kappa, "r": place, "certificates": certificates}
     if "weight" in record.mean:
         numbers["weight"] = float(record.mean["weight"][-1])
     return numbers
@@ -186,7 +161,8 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
 
 
 CHARTED = ("sgd", "adam", "hedge", "learned", "blind")  # for a terminal, before the oracles that are named
-METRICS = ("gap", "average", "instant")
+METRICS = {"gap": ".4e", "average": ".6f", "instant": ".4e"}  # and how they are printed
+LAYOUT = Layout(__package__)
 SENTENCES = (
     "/ best: the gap over the smaller of those of SGD and the tracker with I, +- its standard error",
     "certificate: the tight one over the average; regret: against I, on the loss that was revealed",
@@ -200,10 +176,8 @@ def comparison_table(name: str, found: dict[str, Any]) -> Table:
 
     Reference: Numerical Experiments, with other objectives and methods.
     """
-    header = f"{name}, t = {found['settings']['iterations']} | gap | / best | average | regret | certificate | rate"
-    cells = "{key} | {gap:.3e} | {ratio:.3f}+-{ratio_stderr:.3f} | {average:.5f} | {more[0]} | {more[1]} | {more[2]}"
     rows = ({"key": key, "more": _more(row), **row} for key, row in found["results"][name].items())
-    return table(name, "", "", header, cells, rows)
+    return LAYOUT.table("comparison", rows, found | {"objective": name})
 
 
 def _more(row: dict[str, Any]) -> tuple[str, str, str]:
@@ -219,9 +193,12 @@ def run_table(records: Mapping[str, Record]) -> Table:
 
     Reference: Numerical Experiments, the evaluation protocol.
     """
-    rows = [
-        [f"{t}", *(f"{r.mean[k][t - 1]:.6f}" if k == "average" else f"{r.mean[k][t - 1]:.4e}" for k, r in columns)]
-        for columns in [[(metric, record) for metric in METRICS for record in records.values()]]
+    columns = [(metric, name) for metric in METRICS for name in records]
+    rows = (
+        {
+            "t": t,
+            "means": " | ".join(f"{records[name].mean[metric][t - 1]:{METRICS[metric]}}" for metric, name in columns),
+        }
         for t in next(iter(records.values())).checkpoints
-    ]
-    return Table("run", "", "", ["t", *(f"{metric} {name}" for metric in METRICS for name in records)], rows)
+    )
+    return LAYOUT.table("run", rows, {"columns": " | ".join(map(" ".join, columns))})

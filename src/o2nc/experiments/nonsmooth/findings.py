@@ -1,8 +1,8 @@
-"""Who wins where, in plain words; every number is computed."""
+"""Who wins where, in plain words, which are in ``findings.toml``; every number is computed."""
 
 from typing import Any
 
-from ..runner.tables import holds, span
+from ..runner.tables import holds, sentences
 from .methods import ALGORITHM2, METHODS
 
 
@@ -11,16 +11,12 @@ def findings(found: dict[str, Any]) -> list[str]:
 
     Reference: Algorithm 2 and Theorem 2.
     """
-    return [
-        _winner(found, "measure", "measure"),
-        _winner(found, "measure, best step", "measure with the best of four step lengths"),
-        _winner(found, "objective at the output", "objective at the output"),
-        _oracles(found),
-        _clear(found),
-        _certificates(found),
-        _rate(found),
-        _lemmas(found),
-    ]
+    winners = found["winners"]
+    winner = {
+        what: ", ".join(f"{METHODS[own[what]].words} on {name}" for name, own in winners.items())
+        for what in next(iter(winners.values()))
+    }
+    return sentences(__package__, {"winner": winner} | _ratios(found) | _clear(found) | _lemmas(found) | _rate(found))
 
 
 def failures(found: dict[str, Any]) -> list[str]:
@@ -55,24 +51,19 @@ def lemma_holds(row: dict[str, Any]) -> bool:
     return bool(low <= row["bound"] and (high >= row["bound"] or not row["identity"]))
 
 
-def _winner(found: dict[str, Any], what: str, words: str) -> str:
-    listed = ", ".join(f"{METHODS[winners[what]].words} on {name}" for name, winners in found["winners"].items())
-    return f"Smallest {words}: {listed}."
-
-
-def _oracles(found: dict[str, Any]) -> str:
-    ratios = {
-        method: [row[method]["measure"] / row["identity"]["measure"] for row in found["results"].values()]
-        for method in ("hedge", "adagrad")
+def _ratios(found: dict[str, Any]) -> dict[str, Any]:
+    results = found["results"].values()
+    certified = [row for methods in results for row in methods.values() if "certificate" in row]
+    values: dict[str, Any] = {
+        kind: [row["certificate"][kind]["bound"] / row["measure"] for row in certified]
+        for kind in ("theorem2", "theorem2_tuned", "tight", "held_out")
     }
-    regrets = [row[method]["regret"] for row in found["results"].values() for method in ("hedge", "adagrad")]
-    return (
-        f"As prescribed Hedge has {span(ratios['hedge'])} times and AdaGrad {span(ratios['adagrad'])} times the "
-        f"measure of the identity. Their regret against I is {span(regrets)}."
-    )
+    for method in ("hedge", "adagrad"):
+        values[method] = [row[method]["measure"] / row["identity"]["measure"] for row in results]
+    return values | {"regret": [row[method]["regret"] for row in results for method in ("hedge", "adagrad")]}
 
 
-def _clear(found: dict[str, Any]) -> str:
+def _clear(found: dict[str, Any]) -> dict[str, str]:
     better: list[str] = []
     worse: list[str] = []
     for name, methods in found["results"].items():
@@ -80,43 +71,17 @@ def _clear(found: dict[str, Any]) -> str:
             low, high = row["less_identity"]
             if method not in ALGORITHM2 and (low > 0 or high < 0):
                 (better if high < 0 else worse).append(f"{METHODS[method].words} on {name}")
-    return (
-        f"Clearly below Algorithm 2 with I (95% interval of the paired difference): {', '.join(better) or 'none'}. "
-        f"Clearly above: {', '.join(worse) or 'none'}."
-    )
+    return {"better": ", ".join(better) or "none", "worse": ", ".join(worse) or "none"}
 
 
-def _certificates(found: dict[str, Any]) -> str:
-    ratio = {
-        kind: [
-            row["certificate"][kind]["bound"] / row["measure"]
-            for methods in found["results"].values()
-            for row in methods.values()
-            if "certificate" in row
-        ]
-        for kind in ("theorem2", "theorem2_tuned", "tight", "held_out")
-    }
-    return (
-        f"Theorem 2 is {span(ratio['theorem2'])} times the measured value, its tuned form "
-        f"{span(ratio['theorem2_tuned'])} times, the tight certificate {span(ratio['tight'])} times, and "
-        f"with two samples held out {span(ratio['held_out'])} times."
-    )
-
-
-def _rate(found: dict[str, Any]) -> str:
+def _rate(found: dict[str, Any]) -> dict[str, str]:
     slopes = {name: rate["slope"] for name, rate in found["rate"].items() if rate["slope"] is not None}
-    if not slopes:
-        return "One horizon only: no slope was fitted."
-    T = found["settings"]["horizons"]
-    listed = ", ".join(f"{slope:.3f} on {name}" for name, slope in slopes.items())
-    return f"From T = {T[0]} to {T[-1]} the measure falls with the slope {listed}; Theorem 2 promises -0.286."
+    T, listed = found["settings"]["horizons"], ", ".join(f"{slope:.3f} on {name}" for name, slope in slopes.items())
+    fitted = f"From T = {T[0]} to {T[-1]} the measure falls with the slope {listed}; Theorem 2 promises -0.286."
+    return {"fitted": fitted if slopes else "One horizon only: no slope was fitted."}
 
 
-def _lemmas(found: dict[str, Any]) -> str:
+def _lemmas(found: dict[str, Any]) -> dict[str, int]:
     rows = [row for methods in found["lemmas"].values() for kinds in methods.values() for row in kinds.values()]
-    bounds, identities = ([row for row in rows if row["identity"] == yes] for yes in (False, True))
-    held, exact = sum(map(lemma_holds, bounds)), sum(map(lemma_holds, identities))
-    return (
-        f"{held} of {len(bounds)} inequalities of the appendix hold on these runs, and {exact} of {len(identities)} "
-        "identities are met, within 99.9% intervals of the measured side."
-    )
+    bounds, identities = ([lemma_holds(row) for row in rows if row["identity"] == yes] for yes in (False, True))
+    return {"held": sum(bounds), "bounds": len(bounds), "exact": sum(identities), "identities": len(identities)}

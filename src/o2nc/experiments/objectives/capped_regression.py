@@ -47,6 +47,4 @@ class CappedRegression(LinearModel):
         return xp.clip(size, max=1.0), xp.sign(residual) * _xp.indicator(size < 1.0, size)
 
 
-registry.add(
-    CappedRegression.name, CappedRegression.load, "robust regression with a capped absolute loss", kind="nonsmooth"
-)
+registry.add(CappedRegression.name, CappedRegression.load, "regression with a capped absolute loss", kind="nonsmooth")

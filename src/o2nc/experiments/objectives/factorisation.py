@@ -103,6 +103,4 @@ class LowRank(Objective):
         return [0.0] * self.d, direction
 
 
-registry.add(
-    LowRank.name, LowRank, "low-rank matrix factorisation with saturated factors and a bounded loss", kind="smooth"
-)
+registry.add(LowRank.name, LowRank, "low-rank factorisation with saturated factors and a bounded loss", kind="smooth")

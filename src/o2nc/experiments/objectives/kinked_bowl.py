@@ -75,9 +75,4 @@ class KinkedBowl(SignNoise):
         return np.where(touched, slopes, np.inf).min(axis=-1), np.where(touched, slopes, -np.inf).max(axis=-1)
 
 
-registry.add(
-    KinkedBowl.name,
-    KinkedBowl,
-    "a piecewise-linear bowl in the plane, with all of its curvature in kinks",
-    kind="nonsmooth",
-)
+registry.add(KinkedBowl.name, KinkedBowl, "a piecewise-linear bowl in the plane", kind="nonsmooth")

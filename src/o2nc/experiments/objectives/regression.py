@@ -129,8 +129,5 @@ class RobustRegression(Objective):
 
 
 registry.add(
-    RobustRegression.name,
-    RobustRegression,
-    "robust regression on contaminated data, with heavy-tailed noise of finite variance",
-    kind="smooth",
+    RobustRegression.name, RobustRegression, "robust regression on wrong data, with heavy-tailed noise", kind="smooth"
 )

@@ -84,6 +84,4 @@ class Switching(Objective):
         return [math.atanh(math.sqrt(2 / 3))] + [0.0] * (2 * N - 1), [1.0] + [0.0] * (2 * N - 1)
 
 
-registry.add(
-    Switching.name, Switching, "pairs of bounded bowls whose noise changes its subspace half-way", kind="smooth"
-)
+registry.add(Switching.name, Switching, "bounded bowls whose noise changes its subspace half-way", kind="smooth")

@@ -73,12 +73,11 @@ def _exact_cells() -> Iterator[Entry]:
 
 def _random_cells(records: Records) -> Iterator[Entry]:
     for table, cell, printed, estimate, R in _measurements(records):
-        if estimate is None:
-            yield _entry(table, cell, printed, None, None)
-            continue
-        x, half_unit = published.digits(printed)
-        width = WIDTH * estimate.stderr * math.sqrt(1 + R / published.REPLICATIONS)
-        yield _entry(table, cell, printed, estimate, abs(estimate.value - x) <= width + half_unit)
+        (x, half_unit), agrees = published.digits(printed), None
+        if estimate is not None:
+            width = WIDTH * estimate.stderr * math.sqrt(1 + R / published.REPLICATIONS)
+            agrees = abs(estimate.value - x) <= width + half_unit
+        yield _entry(table, cell, printed, estimate, agrees)
 
 
 def _measurements(records: Records) -> Iterator[tuple[str, str, str, Estimate | None, int]]:

@@ -1,13 +1,16 @@
 """results.nc: everything that was recorded, labelled."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..runner.records import Records
+from ..runner.records import Record, Records
 from ..runner.store import replacing
+
+Kept = Callable[[Record, str], Any]  # what is kept of a record under a key
 
 METRICS = {
     "gap": "f(W_t) - f*",
@@ -45,22 +48,18 @@ def dataset(records: Records, found: dict[str, Any]) -> Any:
     T, C, R = len(first.mean["gap"]), len(first.checkpoints), first.R
     variables: dict[str, Any] = {}
 
-    def fill(name: str, dims: tuple[str, ...], shape: tuple[int, ...], what: str, value: Any) -> None:
-        array = np.full((len(records), len(methods), *shape), np.nan)
-        for i, runs in enumerate(records.values()):
-            for j, method in enumerate(methods):
-                values = value(runs[method])
-                if values is not None:
-                    array[i, j] = values
-        variables[name] = (("objective", "algorithm", *dims), array, {"long_name": what})
+    def fill(key: str, end: str, dims: Sequence[str], shape: Sequence[int], words: str, kept: Kept) -> None:
+        rows = [[kept(runs[method], key) for method in methods] for runs in records.values()]
+        array = np.asarray([[np.full(shape, np.nan) if one is None else one for one in row] for row in rows])
+        variables[key + end] = (("objective", "algorithm", *dims), array, {"long_name": words})
 
     for key, words in METRICS.items():
-        fill(f"{key}_mean", ("iteration",), (T,), f"{words}, mean over replications", lambda r, k=key: r.mean.get(k))
-        std = lambda record, key=key: record.std(key) if key in record.M2 else None
-        fill(f"{key}_std", ("iteration",), (T,), f"{words}, standard deviation over replications", std)
-        fill(key, ("checkpoint", "replication"), (C, R), words, lambda record, key=key: record.values.get(key))
+        fill(key, "_mean", ["iteration"], [T], f"{words}, mean over replications", lambda r, k: r.mean.get(k))
+        std = f"{words}, standard deviation over replications"
+        fill(key, "_std", ["iteration"], [T], std, lambda r, k: r.std(k) if k in r.M2 else None)
+        fill(key, "", ["checkpoint", "replication"], [C, R], words, lambda r, k: r.values.get(k))
     for key, words in SUMS.items():
-        fill(key, ("replication",), (R,), words, lambda record, key=key: record.sums.get(key))
+        fill(key, "", ["replication"], [R], words, lambda r, k: r.sums.get(k))
     return xarray.Dataset(
         variables,
         coords={

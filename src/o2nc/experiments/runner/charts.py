@@ -93,10 +93,8 @@ def figure(chart: Chart) -> Any:
     drawn, panels = canvas(chart.titles, chart.words, left=0.32 if chart.rows else 0.095)
     for line in chart.lines:
         if not line.minor:
-            style = {"color": line.colour, "linewidth": line.width, "linestyle": DASHES[line.dash]}
-            panels[line.panel].plot(
-                line.x, line.y, label=line.label, marker="o" if len(line.x) < 20 else "", markersize=3, **style
-            )
+            style = {"color": line.colour, "linewidth": line.width, "linestyle": DASHES[line.dash], "label": line.label}
+            panels[line.panel].plot(line.x, line.y, marker="o" if len(line.x) < 20 else "", markersize=3, **style)
         if line.band is not None:
             ends = line.y - line.band, line.y + line.band
             panels[line.panel].fill_between(line.x, *ends, color=line.colour, alpha=0.15, linewidth=0)
@@ -125,47 +123,27 @@ def write_figure(folder: Path, name: str, chart: Chart) -> None:
 
 def plotly(chart: Chart) -> dict[str, Any]:
     """The chart for a page, as Plotly takes it; logarithmic heights end below what is drawn in print too."""
-    n = len(chart.titles)
-    layout: dict[str, Any] = {
-        "margin": {"t": 40, "r": 10, "l": 250 if chart.rows else 60, "b": 80},
-        "legend": {"orientation": "h", "y": -0.2},
-        "annotations": [],
-    }
+    n, margin = len(chart.titles), 250 if chart.rows else 60
+    layout: dict[str, Any] = {"legend": {"orientation": "h", "y": -0.2}, "annotations": []}
+    layout["margin"] = {"t": 40, "r": 10, "l": margin, "b": 80}
     for k, title in enumerate(chart.titles):
-        start, end, axis = 1.12 * k / n, (1.12 * k + 0.92) / n if n > 1 else 1.0, f"axis{k + 1}"
-        layout["annotations"].append(
-            {
-                "text": title,
-                "x": start,
-                "y": 1.1,
-                "xref": "paper",
-                "yref": "paper",
-                "showarrow": False,
-                "xanchor": "left",
-            }
-        )
-        logs = chart.log[k] if chart.log else ""
-        types = {name: {"type": "log"} if name in logs else {} for name in "xy"}
-        layout[f"x{axis}"] = types["x"] | {
-            "domain": [start, min(end, 1)],
-            "title": {"text": chart.words},
-            "anchor": f"y{k + 1}",
-        }
-        layout[f"y{axis}"] = types["y"] | {"anchor": f"x{k + 1}"}
+        start, end, logs = 1.12 * k / n, (1.12 * k + 0.92) / n if n > 1 else 1.0, chart.log[k] if chart.log else ""
+        place = {"x": start, "y": 1.1, "xref": "paper", "yref": "paper", "xanchor": "left"}
+        layout["annotations"].append({"text": title, "showarrow": False} | place)
+        x, y = ({"type": "log"} if axis in logs else {} for axis in "xy")
+        layout[f"xaxis{k + 1}"] = {"domain": [start, end], "title": {"text": chart.words}, "anchor": f"y{k + 1}"} | x
+        layout[f"yaxis{k + 1}"] = {"anchor": f"x{k + 1}"} | y
         if "y" in logs:
             low = min(float(line.y.min()) for line in chart.lines if line.panel == k and not line.minor)
             top = max(float(line.y.max()) for line in chart.lines if line.panel == k)
-            layout[f"y{axis}"] |= {
+            layout[f"yaxis{k + 1}"] |= {
                 "dtick": 1,
                 "exponentformat": "power",
-                "range": [np.log10(low / 5), np.log10(2 * top)],
+                "range": np.log10([low / 5, 2 * top]).tolist(),
             }
     if chart.rows:
-        layout["yaxis1"] |= {
-            "tickvals": list(range(len(chart.rows))),
-            "ticktext": list(chart.rows),
-            "autorange": "reversed",
-        }
+        ticks = {"tickvals": list(range(len(chart.rows))), "ticktext": list(chart.rows)}
+        layout["yaxis1"] |= ticks | {"autorange": "reversed"}
     return {"data": [_trace(line) for line in chart.lines], "layout": layout}
 
 

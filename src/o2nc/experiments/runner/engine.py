@@ -111,36 +111,22 @@ def _backend(engine: str, address: str | None, jobs: int) -> Iterator[None]:
     if importlib.util.find_spec(module) is None:
         raise EngineError(f"`--engine {engine}` needs the package {module}: pip install 'o2nc[{extra}]'.")
     try:
-        context = _dask(address, jobs) if engine == "dask" else _ray(address, jobs)
-        with context:
+        with contextlib.ExitStack() as stack:
+            (_dask if engine == "dask" else _ray)(stack, importlib.import_module(module), address, jobs)
+            stack.enter_context(joblib.parallel_config(engine))
             yield
-    except (OSError, TimeoutError, ConnectionError) as error:
+    except OSError as error:  # of which a timeout is one
         raise EngineError(f"Cannot reach the {engine} cluster at {address}: {error}.") from error
 
 
-@contextlib.contextmanager
-def _dask(address: str | None, jobs: int) -> Iterator[None]:
-    import joblib
-
-    distributed = importlib.import_module("distributed")
-    with contextlib.ExitStack() as stack:
-        local = {"n_workers": jobs, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
-        cluster = address or stack.enter_context(distributed.LocalCluster(**local))
-        stack.enter_context(distributed.Client(cluster, timeout="10s"))
-        stack.enter_context(joblib.parallel_config("dask"))
-        yield
+def _dask(stack: contextlib.ExitStack, distributed: Any, address: str | None, jobs: int) -> None:
+    local = {"n_workers": jobs, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    cluster = address or stack.enter_context(distributed.LocalCluster(**local))
+    stack.enter_context(distributed.Client(cluster, timeout="10s"))
 
 
-@contextlib.contextmanager
-def _ray(address: str | None, jobs: int) -> Iterator[None]:
-    import joblib
-
-    ray = importlib.import_module("ray")
+def _ray(stack: contextlib.ExitStack, ray: Any, address: str | None, jobs: int) -> None:
     local = {"num_cpus": jobs, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))
-    try:
-        importlib.import_module("ray.util.joblib").register_ray()
-        with joblib.parallel_config("ray"):
-            yield
-    finally:
-        ray.shutdown()
+    stack.callback(ray.shutdown)
+    importlib.import_module("ray.util.joblib").register_ray()

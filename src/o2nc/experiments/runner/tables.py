@@ -3,7 +3,9 @@
 import html
 import re
 import string
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 LONG = 40  # rows from which a LaTeX table is split over pages
@@ -23,27 +25,48 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def table(name: str, title: str, caption: str, header: str, cells: str, rows: Iterable[Mapping[str, Any]]) -> Table:
-    """A table whose header and whose cells, made of the entries of a row, are written in one line each.
+class Layout:
+    """The words of the tables of an experiment, from the ``tables.toml`` of its package.
 
-    A cell is a format, as "{bound:.4f}"; ":n" and ":i" print numbers and intervals as `number` and `interval` do.
+    A table has a header and cells, of one line each; a cell is a format for the entries of a row, as "{bound:.4f}",
+    and ":n" and ":i" print numbers and intervals as `number` and `interval` do. Titles, captions and headers are
+    formats for the numbers of the experiment.
 
-    >>> table("a", "", "", "x | y", "{x} | {y:n2}", [{"x": "f1", "y": 1.5e-5}]).rows
-    [['f1', '1.50e-5']]
+    >>> layout = Layout("o2nc.experiments.compare")
+    >>> layout.table("run", [{"t": 1, "means": "0.5 | 2"}], {"columns": "gap sgd | gap hedge"}).rows
+    [['1', '0.5', '2']]
     """
-    columns = cells.split(" | ")
-    made = [[_CELL.vformat(cell, (), row) for cell in columns] for row in rows]
-    return Table(name, title, caption, header.split(" | "), made)
+
+    def __init__(self, package: str | None) -> None:
+        self.texts = tomllib.loads((files(package or "") / "tables.toml").read_text(encoding="utf-8"))
+
+    def table(self, name: str, rows: Iterable[Mapping[str, Any]], values: Mapping[str, Any]) -> Table:
+        """The table called ``name`` with these rows; ``values`` are for its words."""
+        text = self.texts[name]
+        title, caption, header = (text.get(key, "").format_map(values) for key in ("title", "caption", "header"))
+        made = [_CELL.vformat(text["cells"], (), row).split(" | ") for row in rows]
+        return Table(name, title, caption, header.split(" | "), made)
 
 
 class _Cell(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec[:1] == "~":
+            return span(value, format_spec[1:])
         if format_spec[:1] in ("n", "i"):
             return (number if format_spec[0] == "n" else interval)(value, int(format_spec[1:] or 4))
         return str(super().format_field(value, format_spec))
 
 
 _CELL = _Cell()
+
+
+def sentences(package: str | None, values: Mapping[str, Any]) -> list[str]:
+    """The sentences of the ``findings.toml`` of a package with these values, where ":~" prints a `span`.
+
+    Reference: none.
+    """
+    texts = tomllib.loads((files(package or "") / "findings.toml").read_text(encoding="utf-8"))
+    return [_CELL.vformat(text, (), values) for text in texts.values()]
 
 
 def number(value: float | None, digits: int = 4) -> str:
