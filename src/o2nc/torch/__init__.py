@@ -10,8 +10,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from .converted import Converted
-from .parameter_groups import groups
 from .hedged import Hedged
 from .logging import log
+from .parameter_groups import groups
 
 __all__ = ["Converted", "Hedged", "groups", "log"]

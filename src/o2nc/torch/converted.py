@@ -13,7 +13,15 @@ from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion
 from ..vectors import Blocks, inner
 from . import checkpoint
-from .parameter_groups import check_choice, check_dense, check_device, check_flags, check_group, is_rounding, listed_group
+from .parameter_groups import (
+    check_choice,
+    check_dense,
+    check_device,
+    check_flags,
+    check_group,
+    is_rounding,
+    listed_group,
+)
 from .report import Report, violated
 from .shards import anywhere, is_sharded, laid_out, local, replicated
 

@@ -14,8 +14,8 @@ from ..states import State, leaves
 from ..vectors import Blocks
 from .buckets import FACTORS, Bucket, Layout, cut
 from .checkpoint import Entry, Form, form_of, gather, scatter
-from .parameter_groups import check_device, width
 from .kernels import Kernel, kernel_of
+from .parameter_groups import check_device, width
 from .shards import is_sharded, laid_out, local, shard
 
 Tensor = torch.Tensor

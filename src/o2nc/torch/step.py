@@ -13,8 +13,8 @@ from ..states import leaves
 from ..vectors import Blocks
 from .buckets import FACTORS, SIZE, UNCUT, Bucket
 from .checkpoint import scatter
-from .parameter_groups import width
 from .kernels import View, compiled, judge, move, track
+from .parameter_groups import width
 from .shards import by_owners, laid_out, local, shard, totals
 from .state import Table
 
