@@ -1,9 +1,10 @@
 """The theorems and lemmas of the paper as functions: numbers in, numbers out.
 
 ``theorem1``, ``theorem2`` and their variants return a ``Certificate``, a bound term by term beside what was measured;
-``tight``, ``tight_regret`` and ``tight_nonsmooth`` are much smaller bounds from a run's own sums. Every lemma is a
-function that returns its right side. Where a formula needs no root, exact fractions go in and come out. Lemmas are
-counted in the order in which the paper states them.
+``theorem_sharp`` and its variants do the same with readable constants; ``tight``, ``tight_regret`` and
+``tight_nonsmooth`` are much smaller bounds from a run's own sums. Every lemma is a function of its right side.
+Where a formula needs no root, exact fractions go in and come out. Lemmas are counted in the order in which the paper
+states them.
 """
 
 from .certificate import Certificate
@@ -20,6 +21,7 @@ from .lemmas.nonsmooth import (
     tracker_norm,
     witness,
 )
+from .lemmas.sharp import decreasing_weight, segment_growth, sharp_alignment, tracker_error_convex
 from .lemmas.smooth import (
     comparator,
     descent_lower_bound,
@@ -39,6 +41,16 @@ from .lemmas.tracking import (
 )
 from .replications import labelled
 from .sgd import tight_sgd
+from .sharp_theorem import (
+    decreasing_rate,
+    least_squares_rate,
+    least_squares_regret,
+    sharp_rate,
+    sharp_step,
+    theorem_sharp,
+    theorem_sharp_decreasing,
+    theorem_sharp_least_squares,
+)
 from .student import mean_interval, student_quantile
 from .theorem_1 import (
     exact_oracle,
@@ -56,13 +68,15 @@ from .theorem_2 import theorem2, theorem2_tuned
 from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
-    "Certificate", "comparator", "descent_lower_bound", "exact_oracle", "gradient_bound", "gradient_bound_sharp",
-    "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth", "identity_correlation", "labelled",
-    "law_of_tau", "localization", "mean_interval", "minimum_over_iterates", "output_gradient", "output_mass",
-    "output_weight", "phases", "projection", "reading", "segment_factors", "segment_identity", "segment_moments",
-    "segment_tracker_error", "sharp_factors", "smoothness", "sqrt_regret", "student_quantile", "theorem1",
-    "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_tuned", "tight",
-    "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at",
-    "tracker_error_best", "tracker_error_parts", "tracker_noise", "tracker_noise_root", "tracker_norm", "witness",
+    "Certificate", "comparator", "decreasing_rate", "decreasing_weight", "descent_lower_bound", "exact_oracle",
+    "gradient_bound", "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth",
+    "identity_correlation", "labelled", "law_of_tau", "least_squares_rate", "least_squares_regret", "localization",
+    "mean_interval", "minimum_over_iterates", "output_gradient", "output_mass", "output_weight", "phases", "projection",
+    "reading", "segment_factors", "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error",
+    "sharp_alignment", "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "student_quantile",
+    "theorem1", "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_tuned",
+    "theorem_sharp", "theorem_sharp_decreasing", "theorem_sharp_least_squares", "tight", "tight_nonsmooth",
+    "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at", "tracker_error_best",
+    "tracker_error_convex", "tracker_error_parts", "tracker_noise", "tracker_noise_root", "tracker_norm", "witness",
     "young",
 ]  # fmt: skip
