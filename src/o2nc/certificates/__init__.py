@@ -21,6 +21,7 @@ from .lemmas.nonsmooth import (
     tracker_norm,
     witness,
 )
+from .lemmas.nonsmooth_sharp import localization_sharp, tracker_norm_sharp
 from .lemmas.sharp import decreasing_weight, segment_growth, sharp_alignment, tracker_error_convex
 from .lemmas.smooth import (
     comparator,
@@ -65,18 +66,19 @@ from .theorem_1_doubling import phases, theorem1_doubling
 from .theorem_1_segment import segment_factors, theorem1_segment
 from .theorem_1_tight import tight, tight_regret, tight_segment
 from .theorem_2 import theorem2, theorem2_tuned
+from .theorem_2_sharp import theorem2_sharp
 from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
     "Certificate", "comparator", "decreasing_rate", "decreasing_weight", "descent_lower_bound", "exact_oracle",
     "gradient_bound", "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth",
     "identity_correlation", "labelled", "law_of_tau", "least_squares_rate", "least_squares_regret", "localization",
-    "mean_interval", "minimum_over_iterates", "output_gradient", "output_mass", "output_weight", "phases", "projection",
-    "reading", "segment_factors", "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error",
-    "sharp_alignment", "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "student_quantile",
-    "theorem1", "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_tuned",
-    "theorem_sharp", "theorem_sharp_decreasing", "theorem_sharp_least_squares", "tight", "tight_nonsmooth",
-    "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at", "tracker_error_best",
-    "tracker_error_convex", "tracker_error_parts", "tracker_noise", "tracker_noise_root", "tracker_norm", "witness",
-    "young",
+    "localization_sharp", "mean_interval", "minimum_over_iterates", "output_gradient", "output_mass", "output_weight",
+    "phases", "projection", "reading", "segment_factors", "segment_growth", "segment_identity", "segment_moments",
+    "segment_tracker_error", "sharp_alignment", "sharp_factors", "sharp_rate", "sharp_step", "smoothness",
+    "sqrt_regret", "student_quantile", "theorem1", "theorem1_doubling", "theorem1_segment", "theorem1_sharp",
+    "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp", "theorem_sharp_decreasing",
+    "theorem_sharp_least_squares", "tight", "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd",
+    "tracker_error", "tracker_error_at", "tracker_error_best", "tracker_error_convex", "tracker_error_parts",
+    "tracker_noise", "tracker_noise_root", "tracker_norm", "tracker_norm_sharp", "witness", "young",
 ]  # fmt: skip

@@ -1,0 +1,44 @@
+"""Two lemmas behind Theorem 2 with the constants that their proofs could have kept."""
+
+import math
+
+from ...checks import check_horizon
+from ..arguments import check_rate, check_size, check_sizes
+from .nonsmooth import identity_correlation
+
+LEAK = math.sqrt((5 * math.sqrt(5) - 11) / 2)  # the largest u - u^2 / sqrt(1 + u^2), about 0.3003
+
+
+def tracker_norm_sharp(
+    D: float, eta: float, regret: float, rho: float, a: float, L: float, sigma: float, T: int
+) -> float:
+    r"""The bound on the average norm of the tracker of Algorithm 2, from the potential without loss.
+
+    $$\frac1T\sum_{t=1}^T\mathbb E\|m_t\|\le\frac2{2-a}\Bigl[\frac D{\eta T}+\frac RT\Bigr]+k\rho
+      +\frac{a(L^2+\sigma^2)}{(2-a)\rho},\qquad k=\sqrt{\tfrac{5\sqrt5-11}2}=0.3003.$$
+
+    Reference: Lemma 11 (static regret controls the predictable tracker), sharpened in the theory pages.
+
+    >>> round(tracker_norm_sharp(D=2.0, eta=0.5, regret=1.0, rho=1.0, a=0.5, L=1.0, sigma=1.0, T=10), 4)
+    1.6336
+    """
+    check_horizon(T)
+    check_rate(a)
+    check_size("rho", rho, positive=True)
+    check_sizes(L=L, sigma=sigma)
+    return (2 * identity_correlation(D, eta, regret) / T + a * (L**2 + sigma**2) / rho) / (2 - a) + LEAK * rho
+
+
+def localization_sharp(a: float, eta: float) -> float:
+    r"""The bound on the spread of the output's witness distribution, from the variance of a geometric law.
+
+    $$\mathbb E\sum_{s=1}^\tau q_{\tau,s}\|y_s-\bar y_\tau\|^2\le\Bigl(\frac1{12}+\frac{1-a}{a^2}\Bigr)\eta^2.$$
+
+    Reference: Lemma 14 (localization of the single-run output), sharpened in the theory pages.
+
+    >>> round(localization_sharp(a=0.5, eta=0.5), 4)
+    0.5208
+    """
+    check_rate(a)
+    check_size("eta", eta)
+    return eta**2 / 12 + (1 - a) / a**2 * eta**2
