@@ -28,6 +28,10 @@ class StoreError(Exception):
     """The directory cannot be used as it is; the message is a sentence for the user."""
 
 
+class ForeignError(StoreError, ValueError):
+    """What is there is not of this run and stays as it is: another place must be given."""
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside ``path`` that becomes ``path`` in one step if the block ends well.
@@ -60,7 +64,10 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"Cannot use {path} as a directory: {error.strerror}.") from error
+        foreign = isinstance(error, (FileExistsError, NotADirectoryError))
+        raise (ForeignError if foreign else StoreError)(
+            f"Cannot use {path} as a directory: {error.strerror}."
+        ) from error
 
 
 def as_json(found: dict[str, Any]) -> str:
@@ -103,21 +110,23 @@ class Store:
             names = {p.name for p in self.directory.iterdir() if not p.name.startswith(".")}
         ours = header.name in names
         if not ours and names - {"cells"}:
-            raise StoreError(
+            raise ForeignError(
                 f"{self.directory} is not empty and not a directory of {self.command} (it holds {_some(names)}); "
                 "choose another --out."
             )
         if ours:
             self._compare(header)
             if foreign := names - OUTPUTS:
-                raise StoreError(
+                raise ForeignError(
                     f"{self.directory} holds what {self.command} did not write: {_some(foreign)}; move it away."
                 )
         with usable(self.cells):
             self.cells.mkdir(exist_ok=True)
             found = sorted(p.name for p in self.cells.iterdir() if not p.name.endswith(PART))
         if not ours and found:
-            raise StoreError(f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out.")
+            raise ForeignError(
+                f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out."
+            )
         if not ours:
             write_json(header, {"format": FORMAT, **self.experiment.to_dict()})
 
@@ -125,13 +134,13 @@ class Store:
         try:
             found = json.loads(header.read_text())
         except (OSError, ValueError) as error:
-            raise StoreError(f"{header} cannot be read; it was not written by {self.command}.") from error
+            raise ForeignError(f"{header} cannot be read; it was not written by {self.command}.") from error
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-            raise StoreError(f"{header} was not written by this version of {self.command}; choose another --out.")
+            raise ForeignError(f"{header} was not written by this version of {self.command}; choose another --out.")
         wanted = self.experiment.to_dict()
         different = [f"{k} {found.get(k)!r} (now {wanted[k]!r})" for k in wanted if found.get(k) != wanted[k]]
         if different:
-            raise StoreError(
+            raise ForeignError(
                 f"{self.directory} holds a run with other settings: {', '.join(different)}; choose another --out."
             )
 
@@ -140,7 +149,7 @@ class Store:
         known = {self.path(cell).name for cell in cells}
         for path in sorted(self.cells.iterdir()):
             if path.name not in known and not path.name.endswith(PART) and not self._is_further(path):
-                raise StoreError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
+                raise ForeignError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
 
     def _is_further(self, path: Path) -> bool:
         """Whether ``path`` is a cell of a further seed of these settings, from an earlier call with more seeds."""
