@@ -166,8 +166,24 @@ def test_a_dead_worker_is_a_sentence_and_the_rest_is_kept(opened, monkeypatch):
     ],
 )
 def test_options_of_the_engine_are_checked(opened, options, sentence):
-    with pytest.raises(EngineError, match=sentence):
+    with pytest.raises(ValueError, match=sentence):
         compute(opened, SMALL.cells(), **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"engine": "slurm"}, {"jobs": 0}, {"jobs": -2}, {"address": "tcp://127.0.0.1:1"}, {"seeds": -1}]
+)
+def test_what_is_refused_leaves_no_directory(tmp_path, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        SMALL.run(tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_cluster_package_leaves_no_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine.importlib.util, "find_spec", lambda module: None)
+    with pytest.raises(EngineError, match="needs the package"):
+        SMALL.run(tmp_path / "out", engine="dask")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
@@ -201,7 +217,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path):
             assert seen.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns, "computed twice"
     process = start(out)
     _, errors = process.communicate(timeout=180)
-    assert process.returncode == 1, errors  # iteration 3000 is not reached
+    assert process.returncode == 4, errors  # iteration 3000 is not reached
     assert all((out / "cells" / name).stat().st_mtime_ns == when for name, when in seen.items())
     assert not list(out.rglob(".*.part"))
 

@@ -19,6 +19,25 @@ class EngineError(Exception):
     """Work could not be done; the message is a sentence for the user."""
 
 
+def check(jobs: int | None = None, engine: str = "joblib", address: str | None = None) -> None:
+    """Raise unless `compute` can use these: before anything is written.
+
+    >>> check(jobs=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: `jobs` must be at least 1; got 0.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"`engine` must be one of {', '.join(ENGINES)}; got {engine!r}.")
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"`jobs` must be at least 1; got {jobs}.")
+    if address is not None and engine == "joblib":
+        raise ValueError("`address` needs `engine` dask or ray.")
+    module, extra = NEEDS.get(engine, (None, None))
+    if module is not None and importlib.util.find_spec(module) is None:
+        raise EngineError(f"`--engine {engine}` needs the package {module}: pip install 'o2nc[{extra}]'.")
+
+
 def compute(
     store: Store,
     cells: Sequence[Cell],
@@ -40,12 +59,7 @@ def compute(
         address: of the cluster's scheduler; a local one is started if not given.
         done: called after each cell.
     """
-    if engine not in ENGINES:
-        raise EngineError(f"`engine` must be one of {', '.join(ENGINES)}; got {engine!r}.")
-    if jobs is not None and jobs < 1:
-        raise EngineError(f"`jobs` must be at least 1; got {jobs}.")
-    if address is not None and engine == "joblib":
-        raise EngineError("`address` needs `engine` dask or ray.")
+    check(jobs, engine, address)
     if not cells:
         return
     if engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count()):
@@ -107,12 +121,10 @@ def _backend(engine: str, address: str | None, jobs: int) -> Iterator[None]:
         with joblib.parallel_config("loky", inner_max_num_threads=1):
             yield
         return
-    module, extra = NEEDS[engine]
-    if importlib.util.find_spec(module) is None:
-        raise EngineError(f"`--engine {engine}` needs the package {module}: pip install 'o2nc[{extra}]'.")
+    module = importlib.import_module(NEEDS[engine][0])
     try:
         with contextlib.ExitStack() as stack:
-            (_dask if engine == "dask" else _ray)(stack, importlib.import_module(module), address, jobs)
+            (_dask if engine == "dask" else _ray)(stack, module, address, jobs)
             stack.enter_context(joblib.parallel_config(engine))
             yield
     except OSError as error:  # of which a timeout is one
