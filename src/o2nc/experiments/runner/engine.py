@@ -1,10 +1,14 @@
 """Where the cells are computed: processes of this machine, or a Dask or Ray cluster, all through joblib."""
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import logging
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +17,7 @@ from .store import Store, StoreError
 
 ENGINES = ("joblib", "dask", "ray")
 NEEDS = {"dask": ("distributed", "dask"), "ray": ("ray", "ray")}  # module, extra
+WATCH = "o2nc: end with the parent"  # the name of the thread that looks for it
 
 
 class EngineError(Exception):
@@ -62,17 +67,14 @@ def compute(
     check(jobs, engine, address)
     if not cells:
         return
-    if engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count()):
-        for cell in cells:
-            store.write(cell, cell.run())
-            done(cell)
-        return
-    with _backend(engine, address, jobs or os.cpu_count() or 1):
+    here = engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count())
+    with contextlib.nullcontext() if here else _backend(engine, address, jobs or os.cpu_count() or 1):
         try:
-            for i, records in _results(cells, jobs or -1, in_waves=engine == "ray"):
+            results = map(_numbered, *zip(*enumerate(cells), strict=True)) if here else _results(cells, jobs, engine)
+            for i, records in results:
                 store.write(cells[i], records)
                 done(cells[i])
-        except (StoreError, KeyboardInterrupt):
+        except StoreError:
             raise
         except Exception as error:
             reason = (str(error).splitlines() or ["no message"])[0]
@@ -82,17 +84,18 @@ def compute(
             ) from error
 
 
-def _results(cells: Sequence[Cell], jobs: int, in_waves: bool) -> Iterator[tuple[int, Any]]:
+def _results(cells: Sequence[Cell], jobs: int | None, engine: str) -> Iterator[tuple[int, Any]]:
     """The cells' numbers and records in the order in which they are finished, or wave by wave (Ray's back end)."""
     import joblib
 
-    tasks = [joblib.delayed(_numbered)(i, cell) for i, cell in enumerate(cells)]
-    if not in_waves:
-        yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    work = _of_this_process(_numbered) if engine == "joblib" else _numbered
+    tasks = [joblib.delayed(work)(i, cell) for i, cell in enumerate(cells)]
+    if engine != "ray":
+        yield from joblib.Parallel(n_jobs=jobs or -1, return_as="generator_unordered", batch_size=1)(tasks)
         return
-    wave = joblib.effective_n_jobs(jobs)
+    wave = joblib.effective_n_jobs(jobs or -1)
     for start in range(0, len(tasks), wave):
-        yield from joblib.Parallel(n_jobs=jobs, batch_size=1)(tasks[start : start + wave])
+        yield from joblib.Parallel(n_jobs=jobs or -1, batch_size=1)(tasks[start : start + wave])
 
 
 def processes(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
@@ -104,12 +107,34 @@ def processes(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: 
 
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         parallel = joblib.Parallel(n_jobs=jobs or os.cpu_count() or 1, return_as="generator")
-        started: Iterator[Any] = parallel(joblib.delayed(work)(*task) for task in tasks)
+        started: Iterator[Any] = parallel(joblib.delayed(_of_this_process(work))(*task) for task in tasks)
     return started
 
 
 def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
     return i, cell.run()
+
+
+def _of_this_process(work: Callable[..., Any]) -> Callable[..., Any]:
+    """``work`` for the workers that this process starts, which end when it does."""
+    return functools.partial(_while_it_lives, os.getpid(), work)
+
+
+def _while_it_lives(parent: int, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call ``work`` in a worker that ends by itself when the process ``parent`` is gone, killed for example.
+
+    An interruption from the keyboard reaches all processes: only the parent answers it, and ends its workers.
+    """
+    if os.getpid() != parent and not any(thread.name == WATCH for thread in threading.enumerate()):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        threading.Thread(target=_end_with, args=(parent,), name=WATCH, daemon=True).start()
+    return work(*arguments)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 @contextlib.contextmanager
