@@ -69,12 +69,6 @@ def fail(why: str, code: Code) -> None:
     raise typer.Exit(code)
 
 
-def check_folder(path: Path | None) -> None:
-    """Raise if the file cannot be written where it shall be: before the run and not after it."""
-    if path is not None and not path.parent.is_dir():
-        raise ValueError(f"Cannot write {path}: {path.parent} is not a directory.")
-
-
 @contextmanager
 def progress() -> Iterator[Progress]:
     """A bar of the cells, shown once there is something to run: an error before has the screen for itself."""

@@ -12,7 +12,7 @@ from ..objectives import objective, of_kind
 from ..paper.experiment import Reproduction
 from ..paper.methods import METHODS
 from ..paper.numbers import certify
-from ..runner.cells import check_count
+from ..runner.cells import check_count, check_seed
 from ..runner.engine import check, processes
 from ..runner.experiment import versions
 from ..runner.paired import HORIZON, Method, play
@@ -155,6 +155,7 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
     ['ogd', 'sgd']
     """
     check_count("replications", replications, 1)
+    check_seed(how.get("seed", 0))
     methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
     return play(objective(name), methods, range(replications), **how)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ... import __version__
-from .cells import Cell, check_count
+from .cells import Cell, check_count, check_seed
 from .charts import Chart, write_figure
 from .engine import check, compute, processes
 from .records import Runs
@@ -47,7 +47,7 @@ class Experiment(ABC):
     replications: int = 128
 
     def __post_init__(self) -> None:
-        check_count("seed", self.seed, 0)
+        check_seed(self.seed)
         check_count("replications", self.replications, 2)
 
     @abstractmethod

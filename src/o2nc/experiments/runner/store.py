@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import uuid
-import zipfile
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -73,6 +72,36 @@ def usable(path: Path) -> Iterator[None]:
 def as_json(found: dict[str, Any]) -> str:
     """Plain data as JSON."""
     return json.dumps(found, indent=1, allow_nan=False) + "\n"
+
+
+def check_file(path: Path | None, command: str) -> None:
+    """Raise unless ``path`` is None, a new file, or one that ``command`` wrote: before the run and not after it.
+
+    >>> check_file(Path("nowhere/found.json"), "compare")
+    Traceback (most recent call last):
+        ...
+    o2nc.experiments.runner.store.ForeignError: Cannot write nowhere/found.json: nowhere is not a directory.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ForeignError(f"Cannot write {path}: {path.parent} is not a directory.")
+    start = as_json(marked(command, {})).rstrip("}\n").encode()
+    try:
+        ours = not path.exists() or (path.is_file() and path.read_bytes()[: len(start)] == start)
+        if ours:
+            part = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PART}")
+            part.touch()
+            part.unlink()
+    except OSError as error:
+        raise StoreError(f"Cannot write {path}: {error.strerror}.") from error
+    if not ours:
+        raise ForeignError(f"{path} exists and was not written by `o2nc {command}`; choose another --out.")
+
+
+def marked(command: str, found: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a command under the mark by which `check_file` knows its file."""
+    return {"format": f"{FORMAT} {command}", **found}
 
 
 def write_json(path: Path, found: dict[str, Any]) -> None:
@@ -172,7 +201,11 @@ class Store:
         return self.cells / f"{cell.name}.npz"
 
     def write(self, cell: Cell, records: dict[str, Record]) -> None:
-        """Write a finished cell in one piece."""
+        """Write a finished cell in one piece; NaN and inf are a `StoreError`."""
+        try:
+            check_finite(records)
+        except ValueError as error:
+            raise StoreError(f"The cell {cell.name} is not kept: {error}") from error
         arrays: dict[str, Any] = {"header": np.asarray(_header(cell))}
         for name, record in records.items():
             for group in ("mean", "M2", "values", "sums"):
@@ -189,7 +222,8 @@ class Store:
                 arrays = {key: archive[key] for key in archive.files}
             header = str(arrays.pop("header"))
             records = {name: _record(name, arrays) for name in cell.methods}
-        except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+            check_finite(records)
+        except Exception as error:  # damaged bytes may raise anything: bad zips, unknown compression, encryption
             raise StoreError(
                 f"{path} is damaged or was not written by {self.command}; delete it to compute it again."
             ) from error
@@ -214,6 +248,15 @@ class Store:
         for folder in (self.directory, self.cells):
             for part in folder.glob(f".*{PART}"):
                 part.unlink(missing_ok=True)
+
+
+def check_finite(records: dict[str, Record]) -> None:
+    """Raise if a number of a record is NaN or inf, and say which."""
+    for name, record in records.items():
+        for group in ("mean", "M2", "values", "sums"):
+            for key, array in getattr(record, group).items():
+                if not np.isfinite(array).all():
+                    raise ValueError(f"{key} of {name} is not finite.")
 
 
 def _header(cell: Cell) -> str:
