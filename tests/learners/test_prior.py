@@ -7,10 +7,11 @@ from o2nc.learners import Hedge
 from o2nc.operators import Identity, Mixture
 
 
-@pytest.mark.parametrize("K", [3, 1000, 300_000])
+@pytest.mark.parametrize("K", [3, 1000, 1_000_000])
 def test_a_normalised_prior_is_accepted(K):
     raw = np.random.default_rng(K).uniform(size=K) ** 6 + 1e-12
     Hedge(prior=(raw / float(sum(raw.tolist()))).tolist())
+    Hedge(prior=[1 / K] * K)
 
 
 @pytest.mark.parametrize("K", [3, 1000])
@@ -19,9 +20,9 @@ def test_a_prior_that_is_off_is_refused(K):
         Hedge(prior=[(1 + 1e-9) / K] * K)
 
 
-@pytest.mark.parametrize("K", [3, 3000])
+@pytest.mark.parametrize("K", [3, 100_000])
 def test_weights_of_many_operators_in_float32(K):
-    w = np.random.default_rng(K).uniform(size=K).astype(np.float32)
+    w = np.full(K, 0.1, dtype=np.float32)
     total = np.float32(0)
     for one in w:
         total += one
