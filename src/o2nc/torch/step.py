@@ -19,6 +19,7 @@ from .shards import by_owners, laid_out, local, shard, totals
 from .state import Table
 
 Tensor = torch.Tensor
+NORMAL = torch.finfo(torch.float32).smallest_normal
 
 
 class Judgement(NamedTuple):
@@ -197,7 +198,8 @@ class Step:
 
     def _view(self, bucket: Bucket, factors: dict[str, list[float]]) -> View:
         m, kept = self._packed(bucket, "m"), {key: bucket.take(key, self.state[key]) for key in bucket.kept}
-        return View(m, self._root(bucket), self._number(bucket, factors["floor"], m), kept, self._scratch(m))
+        floor, low = (self._number(bucket, factors[name], m) for name in ("floor", "low"))
+        return View(m, self._root(bucket), floor, kept, self._scratch(m), low)
 
     def _root(self, bucket: Bucket) -> Tensor | None:
         return self._packed(bucket, "root") if "root" in bucket.tracked else None
@@ -216,13 +218,14 @@ class Step:
         return self.scratch[: len(like)]
 
     def _factors(self) -> dict[str, list[float]]:
-        """The factors of the arrays of experts, of m in m^, and eps in the units of the root, by row."""
+        """The factors of the arrays of experts, of m in m^, and eps in the units of the root and of m, by row."""
         t = self.table.t
         b1, b2 = (self._per_row(lambda group, i=i: group["betas"][i]) for i in range(2))
         hat = torch.where(t > 0, 1 / (1 - b1**t), 0)
         root = torch.where(t > 0, (1 - b2**t).sqrt(), 1)
-        floor = root * self._per_row(lambda group: group["eps"])
-        found = {"one": torch.ones_like(t), "u": hat * self.table.f, "adam": hat * root, "hat": hat, "floor": floor}
+        eps = self._per_row(lambda group: group["eps"])
+        floors = {"floor": root * eps, "low": torch.where(t > 0, eps * (1 - b1**t), 1).clamp(min=NORMAL)}
+        found = {"one": torch.ones_like(t), "u": hat * self.table.f, "adam": hat * root, "hat": hat, **floors}
         return {name: values.tolist() for name, values in found.items()}
 
     def _per_row(self, read: Any) -> Tensor:
