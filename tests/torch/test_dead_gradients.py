@@ -74,7 +74,8 @@ def test_the_core_stops_too():
     conversion, x = PracticalConversion(experts, lr=LR), Blocks((x,))
     state = conversion.init(x)
     for t in range(600):
-        before = x if t == ALIVE else before if t > ALIVE else None
+        if t == ALIVE:
+            before = x
         s = 0.01 * rng.normal(size=(8, 6)) + 0.01 if t < ALIVE else np.zeros((8, 6))
         dx, state = conversion.update(Blocks((s,)), state, x)
         x = x + dx

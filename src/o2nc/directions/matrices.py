@@ -91,7 +91,8 @@ class OnMatrices:
         """
         reshape = _xp.namespace(leaf(m)).reshape
         both = zip(directions, self.as_matrices(m), strict=True)
-        found = [Z if Z is None or M is None else at_length(Z) * faded(root_mean_square(M), self.floor) for Z, M in both]
+        sizes = [(Z, None if M is None else root_mean_square(M)) for Z, M in both]
+        found = [Z if Z is None or a is None else at_length(Z) * faded(a, self.floor) for Z, a in sizes]
         triples = zip(found, self._blocks(m), self._blocks(other), strict=True)
         blocks = Blocks(tuple(b if Z is None else reshape(Z, a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())
