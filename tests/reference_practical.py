@@ -110,6 +110,11 @@ class Practical:
     def has_adam(self, i):
         return "adam" in self.experts or ("polar" in self.experts and not self.matrices[i])
 
+    def fade(self, size):
+        """min(1, size / eps)."""
+        floor = max(self.eps, np.finfo(float).smallest_normal)
+        return np.minimum(size, floor) / floor
+
     def direction(self, i, expert):
         m, b2 = self.hat(i), self.betas[1]
         v = self.v[i] / (1 - b2 ** self.t[i])
@@ -119,10 +124,11 @@ class Practical:
         if expert == "adam" or (expert == "polar" and not self.matrices[i]):
             return m / (np.sqrt(v) + self.eps)
         if expert == "polar":
-            fade = min(1, np.sqrt(np.mean(m**2)) / self.eps)
-            return fade * self.at_length(newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape))
+            return self.fade(np.sqrt(np.mean(m**2))) * self.at_length(
+                newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape)
+            )
         if expert == "sign":
-            return 0.2 * np.sign(m) * np.minimum(1, np.abs(m) / self.eps)
+            return 0.2 * np.sign(m) * self.fade(np.abs(m))
         if isinstance(expert, list):
             return u * expert[i]
         return expert(u)
