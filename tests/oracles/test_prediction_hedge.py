@@ -80,16 +80,16 @@ def test_the_regret_does_not_grow_with_T():
 
 
 def test_a_game_that_nearly_reaches_the_logarithm():
-    """Many experts, one of which predicts: the others fade, and log K of the bound is lost, but for a constant."""
-    K, small = 64, 1e-3
+    """Many experts, one of which predicts: the others fade, and the part B log K of the bound is lost."""
+    K, small = 64, 2e-3
     directions = [Diagonal(np.asarray([1.0]))] + [Diagonal(np.asarray([1 - small]))] * (K - 1)
     oracle, m = PredictionHedge(directions), np.ones(1)
     state = oracle.learn(oracle.init(m), PredictionLoss(np.zeros(1), m))  # B = 1, nearly nothing learned
     regret = 0.0
-    for _ in range(20000):
+    for _ in range(9000):
         loss, v = PredictionLoss(2 * m, m), oracle.play(state, m) @ m  # all miss by 1 or a little more
         regret, state = regret + loss(v) - loss(m), oracle.learn(state, loss)
-    assert 0.75 * math.log(K) * state.B[0] / 2 < regret[0] <= state.B[0] * (math.log(K) + 1)
+    assert 0.99 * math.log(K) * state.B[0] < regret[0] <= state.B[0] * (math.log(K) + 1)
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from o2nc.oracles import FTRL, OGD, BinaryEntropic
-from o2nc.sets import BlockBox, Box, WideBlockBox, WideBox
+from o2nc.sets import BlockBox, Box, PositiveContractions, SpectralBall, WideBlockBox, WideBox, WideSpectral
 from o2nc.testing import check_operator
 from sentences import check
 
@@ -24,6 +24,25 @@ def test_within_contractions_they_are_the_boxes():
             np.testing.assert_array_equal(getattr(wide, name)(u), getattr(narrow, name)(u))
         np.testing.assert_array_equal(wide.start(X), narrow.start(X))
         assert (wide.diameter(X), wide.holds_identity) == (narrow.diameter(X), narrow.holds_identity)
+
+
+def test_matrices_of_any_size():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 3, 3))
+    A = A + A.swapaxes(-1, -2)
+    for (low, high), narrow in (((-1.0, 1.0), SpectralBall()), ((0.0, 1.0), PositiveContractions())):
+        wide = WideSpectral(low, high)
+        for name in ("project", "minimize"):
+            np.testing.assert_array_equal(getattr(wide, name)(A), getattr(narrow, name)(A))
+        np.testing.assert_array_equal(wide.start(X), narrow.start(X))
+        assert wide.diameter(X) == narrow.diameter(X)
+    double = WideSpectral(-2.0, 2.0)
+    np.testing.assert_allclose(double.project(A), 2 * SpectralBall().project(A / 2), atol=1e-12)
+    np.testing.assert_allclose(double.minimize(A), 2 * SpectralBall().minimize(A), atol=1e-12)
+    above = WideSpectral(2.0, 3.0)
+    assert above.identity(X) is None
+    np.testing.assert_array_equal(above.start(X), 2 * np.eye(3))
+    np.testing.assert_allclose(above.minimize(np.zeros((3, 3))), 2 * np.eye(3), atol=1e-12)
 
 
 def test_beyond_contractions():
@@ -49,6 +68,7 @@ WRONG = {
     "infinite": (lambda: WideBox(0.0, math.inf), ValueError, "`WideBox(high=...)`", "a finite number; got inf"),
     "nan": (lambda: WideBlockBox(math.nan, 1.0), ValueError, "`WideBlockBox(low=...)`", "got nan"),
     "upside down": (lambda: WideBox(3.0, 2.0), ValueError, "`WideBox(low=...)`", "not exceed `high`; got 3.0 > 2.0"),
+    "matrices": (lambda: WideSpectral(0.0, None), ValueError, "`WideSpectral(high=...)`", "a finite number; got None"),
     "binary entropy": (lambda: FTRL(WideBox(), 0.1, BinaryEntropic()), TypeError, "`set`", "high <= 1", "WideBox"),
 }
 

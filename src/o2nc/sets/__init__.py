@@ -9,7 +9,7 @@ from .kronecker import LeftFactors, RightFactors
 from .spectral import PositiveContractions, SpectralBall
 from .two_sided import TwoSided
 from .varying import Varying
-from .wide import WideBlockBox, WideBox
+from .wide import WideBlockBox, WideBox, WideSpectral
 
 __all__ = [
     "BlockBox",
@@ -25,5 +25,6 @@ __all__ = [
     "Varying",
     "WideBlockBox",
     "WideBox",
+    "WideSpectral",
     "registry",
 ]

@@ -35,13 +35,7 @@ class Box(Static):
     rule: ClassVar[tuple[float, str]] = (1.0, "a number in [-1, 1], so that operators are contractions")
 
     def __post_init__(self) -> None:
-        kind, (limit, words) = type(self).__name__, self.rule
-        for name in ("low", "high"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, (int, float)) and -limit <= value <= limit):
-                raise ValueError(f"`{kind}({name}=...)` must be {words}; got {value!r}.")
-        if self.low > self.high:
-            raise ValueError(f"`{kind}(low=...)` must not exceed `high`; got {self.low} > {self.high}.")
+        check_bounds(type(self).__name__, self.low, self.high, *self.rule)
 
     def start(self, x: Vector) -> Vector:
         """The point nearest to the identity."""
@@ -108,6 +102,15 @@ class Box(Static):
     def holds_identity(self) -> bool:
         """Whether 1 is between low and high."""
         return self.low <= 1 <= self.high
+
+
+def check_bounds(kind: str, low: float, high: float, limit: float, rule: str) -> None:
+    """Raise unless low and high keep the rule: they are at most ``limit``, and the first is not above the second."""
+    for name, value in (("low", low), ("high", high)):
+        if isinstance(value, bool) or not (isinstance(value, (int, float)) and -limit <= value <= limit):
+            raise ValueError(f"`{kind}({name}=...)` must be {rule}; got {value!r}.")
+    if low > high:
+        raise ValueError(f"`{kind}(low=...)` must not exceed `high`; got {low} > {high}.")
 
 
 registry.add("box", lambda experts, x: Box(), "diagonal matrices with entries in [0, 1]", over="diagonal", cli=True)
