@@ -28,8 +28,8 @@ class Spectral(Matrices):
     def minimize(self, g: Array) -> Array:
         """high on the eigenvectors of g with a negative eigenvalue, low on those with a positive one.
 
-        An eigenvalue that may be 0 but for rounding counts as 0, and has 0, or what of the set is nearest to it: its sign
-        would differ between libraries.
+        An eigenvalue that may be 0 but for rounding counts as 0, and has 0, or what of the set is nearest to that: its
+        sign would differ between libraries.
         """
         rest = min(max(0.0, self.low), self.high)
 
