@@ -13,9 +13,9 @@ One step, for the gradients s of the tensors at the point where the last step ha
    momentum  u = f m^, with the factor f at which it would have promised what adam did in the last step,
              f = <m^, d> / <m^, m^>; in the first step, and where adam is not among the experts, f = 1 / sqrt(q^)
    adam      m^ / (sqrt(v^) + eps)
-   polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2;
-             adam's direction for tensors that are no matrices
-   sign      0.2 sign(m)
+   polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2,
+             times that of m^ over eps if it is below 1; adam's direction for tensors that are no matrices
+   sign      0.2 sign(m), times |m^| / eps in entries where that is below 1
    a mask    u times the mask
    function  its value at u
 
@@ -110,6 +110,11 @@ class Practical:
     def has_adam(self, i):
         return "adam" in self.experts or ("polar" in self.experts and not self.matrices[i])
 
+    def fade(self, size):
+        """min(1, size / eps)."""
+        floor = max(self.eps, np.finfo(float).smallest_normal)
+        return np.minimum(size, floor) / floor
+
     def direction(self, i, expert):
         m, b2 = self.hat(i), self.betas[1]
         v = self.v[i] / (1 - b2 ** self.t[i])
@@ -119,9 +124,11 @@ class Practical:
         if expert == "adam" or (expert == "polar" and not self.matrices[i]):
             return m / (np.sqrt(v) + self.eps)
         if expert == "polar":
-            return self.at_length(newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape))
+            return self.fade(np.sqrt(np.mean(m**2))) * self.at_length(
+                newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape)
+            )
         if expert == "sign":
-            return 0.2 * np.sign(m)
+            return 0.2 * np.sign(m) * self.fade(np.abs(m))
         if isinstance(expert, list):
             return u * expert[i]
         return expert(u)

@@ -1,6 +1,6 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
-from . import certificates, conversions, directions, operators, oracles, rivals, sets
+from . import certificates, conversions, directions, learners, operators, oracles, rivals, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
 from ._probe import probe
 from .constants import Nonsmooth, Smooth
@@ -22,6 +22,7 @@ __all__ = [
     "certificates",
     "conversions",
     "directions",
+    "learners",
     "minimize",
     "operators",
     "oracles",

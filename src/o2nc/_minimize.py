@@ -181,6 +181,7 @@ def minimize(
     state = chosen.init(x1, tau=tau)
 
     update = _xp.compiled(lambda s, state, x, r, value: chosen.update(s, state, x, r=r, value=value), leaf(x1))
+    needs_r = "r" in chosen.needs
     x, drawn, energy = x1, zeros_like(x1), zero_scalar(x1)
     trajectory: list[Vector] = []
     for t in progress(range(1, T + 1), show_progress):
@@ -194,7 +195,7 @@ def minimize(
         energy = energy + square
         if record:
             trajectory.append(x)
-        r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if "r" in chosen.needs else None
+        r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if needs_r else None
         f = value(apply(_xp.copy, x), rng) if value is not None else None
         dx, state = update(s, state, x, r, f)
         if t in of_output:

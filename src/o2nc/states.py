@@ -71,7 +71,7 @@ def pack(state: State, convert: Callable[[Any], Any] = lambda array: array) -> P
     >>> from o2nc.operators import Identity
     >>> state = Hedge([Identity(), Identity()]).init(np.zeros(3))
     >>> pack(state, lambda array: array.tolist())
-    {'C': [0.0, 0.0], 'E': [0.0], 't': [1]}
+    {'learner': {'C': [0.0, 0.0], 'E': [0.0], 't': [1]}, 't': [1]}
     """
     if is_named_tuple(state):
         return {field: pack(value, convert) for field, value in zip(state._fields, state, strict=True)}

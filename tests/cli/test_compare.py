@@ -47,6 +47,31 @@ def test_the_command(tmp_path):
 )
 def test_errors_are_one_sentence(arguments, sentence):
     result = invoke("compare", *arguments)
-    assert result.exit_code == 2
+    assert result.exit_code == (3 if "/proc/found.json" in arguments else 2)
     assert sentence in result.stderr
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["compare", "deterministic"])
+def test_a_file_that_it_did_not_write_stays(tmp_path, command):
+    path = tmp_path / "thesis.json"
+    path.write_text('{"years": "of work"}')
+    result = invoke(command, "--out", path)
+    assert result.exit_code == 2
+    assert f"{path} exists and was not written by `o2nc {command}`; choose another --out." in result.stderr
+    assert path.read_text() == '{"years": "of work"}'
+
+
+def test_its_own_file_is_replaced_also_with_brackets(tmp_path):
+    path = tmp_path / "a[b][red].json"
+    for _ in range(2):
+        options = ("--objective", "f4", "--replications", 2, "--iterations", 2, "--jobs", 1)
+        assert invoke("compare", *options, "--out", path).exit_code == 0
+    assert json.loads(path.read_text())["format"].endswith("compare")
+
+
+@pytest.mark.parametrize("command", [("reproduce",), ("compare",), ("run", "--objective", "f4"), ("nonsmooth",)])
+def test_a_seed_above_64_bits_is_a_sentence(command):
+    result = invoke(*command, "--seed", 2**64)
+    assert result.exit_code == 2
+    assert "`seed` must be below 2^64" in result.stderr

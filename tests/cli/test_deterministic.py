@@ -25,6 +25,6 @@ def test_a_start_that_is_good_enough():
 )
 def test_errors_are_one_sentence(arguments, sentence):
     result = invoke("deterministic", *arguments)
-    assert result.exit_code == 2
+    assert result.exit_code == (3 if "/proc/found.json" in arguments else 2)
     assert sentence in result.stderr
     assert "Traceback" not in result.output

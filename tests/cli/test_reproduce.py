@@ -49,11 +49,11 @@ def test_other_settings_in_the_same_directory(reduced):
 def test_a_damaged_cell_stops_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(Reproduction, "write", lambda *arguments: None)
     options = ("reproduce", "--out", tmp_path / "out", *TINY)
-    assert invoke(*options).exit_code == 1  # iteration 3000 is not reached
+    assert invoke(*options).exit_code == 4  # iteration 3000 is not reached
     cell = next((tmp_path / "out" / "cells").iterdir())
     cell.write_bytes(cell.read_bytes()[:100])
     result = invoke(*options)
-    assert result.exit_code == 2
+    assert result.exit_code == 3
     assert "is damaged" in result.stderr
 
 
@@ -76,6 +76,7 @@ def test_a_cell_that_disagrees_is_exit_code_1(tmp_path, monkeypatch):
         (("--dtype", "int8"), "`dtype` must be one of float64, float32"),
         (("--engine", "slurm"), "`engine` must be one of joblib, dask, ray"),
         (("--jobs", 0), "`jobs` must be at least 1"),
+        (("--seeds", -1), "`seeds` must be a whole number, at least 0"),
     ],
 )
 def test_errors_are_one_sentence_and_exit_code_2(tmp_path, arguments, sentence):
@@ -83,6 +84,7 @@ def test_errors_are_one_sentence_and_exit_code_2(tmp_path, arguments, sentence):
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert "Traceback" not in result.output
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_error_before_the_run_has_the_screen_for_itself(tmp_path):
@@ -104,7 +106,7 @@ def test_the_numbers_are_printed_in_full_on_a_narrow_screen(reduced):
 def test_a_missing_library_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: None)
     result = invoke("reproduce", "--out", tmp_path / "out", "--backend", "torch")
-    assert result.exit_code == 2
+    assert result.exit_code == 3
     assert "pip install 'o2nc[torch]'" in result.stderr
 
 

@@ -93,3 +93,10 @@ def test_a_certificate_is_about_all_rounds():
     state = conversion.init(np.ones(2))
     _, state = conversion.update(np.ones(2), state)
     assert conversion.certificate(state) == "the theorem is about T = 100 rounds; this run has 1"
+
+
+def test_every_public_conversion_is_registered():
+    made = {type(entry.make(Constant())) for entry in registry.values()}
+    public = [getattr(module, name) for module in (o2nc.conversions, o2nc.rivals) for name in module.__all__]
+    kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, o2nc.conversions.Conversion)}
+    assert kinds - {o2nc.conversions.Conversion} == made

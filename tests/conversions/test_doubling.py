@@ -151,9 +151,16 @@ def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
         assert total / N > 1e-3
 
 
-@pytest.mark.parametrize("make", [lambda oracle: DoublingConversion(oracle, FIRST), UntunedConversion])
-def test_the_front_ends_run_it(make):
-    """The same points in torch and in Optax as by hand, and no certificate that was not asked for."""
+@pytest.mark.parametrize(
+    ("make", "theorem"),
+    [
+        (lambda oracle: DoublingConversion(oracle, FIRST), "Theorem 1, doubling (plug-in)"),
+        (UntunedConversion, "no theorem is about UntunedConversion"),
+    ],
+    ids=["doubling", "untuned"],
+)
+def test_the_front_ends_run_it(make, theorem):
+    """The same points in torch and in Optax as by hand; after any round the theorem with phases, or no theorem."""
     conversion = make(Hedge([Identity(), Identity()]))
     x, tensor, params = np.ones(2), torch.ones(2, dtype=torch.float64, requires_grad=True), jnp.ones(2)
     optimizer, transformation = Converted([tensor], conversion, fresh_samples=True), convert(conversion)
@@ -167,7 +174,9 @@ def test_the_front_ends_run_it(make):
         params = params + updates
     np.testing.assert_allclose(tensor.detach().numpy(), x, rtol=0, atol=1e-12)
     np.testing.assert_allclose(np.asarray(params), x, rtol=0, atol=1e-12)
-    assert optimizer.certificate() is None
+    found = optimizer.certificate()
+    name = optimizer.reason if found is None else f"{found.name.split(':')[0]} ({found.label})"
+    assert name == theorem
     assert report(tree).bound is None
     assert report(tree).weights.tolist() == [0.5, 0.5]
 

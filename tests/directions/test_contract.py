@@ -199,3 +199,14 @@ def test_one_number_a_block():
     assert [a.shape for a in c.times(x).arrays] == [(2, 2), (3,), ()]
     assert Numbers.zeros(np.ones((5, 3))).values.shape == (5, 1)
     np.testing.assert_array_equal(apply(lambda a: a, Numbers(np.full((5, 1), 2.0)).times(np.ones((5, 3)))), 2.0)
+
+
+@pytest.mark.parametrize("name", [name for name, make in CASES.items() if make().scale_free])
+def test_it_fades_with_the_tracker(name):
+    """As it does for Adam: at full length above the floor, and gone when the tracker is."""
+    direction = CASES[name]()
+    state = after(direction, [Blocks(s) for s in SAMPLES[:-1]])
+    sizes = [direction.direction(state, Blocks(tuple(scale * a for a in SAMPLES[-1]))) for scale in (1, 1e-13, 1e-300)]
+    for full, small, tiny in zip(*(d.arrays for d in sizes), strict=True):
+        assert np.all(np.abs(small) < 1e-4 * np.abs(full).max() + 1e-12)
+        assert np.all(np.abs(tiny) < 1e-200)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .console import Backend, Dtype, File, Iterations, Jobs, Replications, Seed, check_folder, command
+from .console import Backend, Dtype, File, Iterations, Jobs, Replications, Seed, command
 
 
 @command("compare")
@@ -25,15 +25,15 @@ def compare(
     """Compare oracles with SGD, heavy ball, Adam and fixed experts, with the same noise and number of samples."""
     from ..experiments.compare import comparison
     from ..experiments.paper.experiment import Reproduction
-    from ..experiments.runner.store import write_json
+    from ..experiments.runner.store import check_file, marked, write_json
     from ..experiments.runner.tables import text
     from ..experiments.runner.terminal import MARKS, chart
 
     settings = Reproduction(seed, replications, iterations, backend, dtype)
-    check_folder(path)
+    check_file(path, "compare")
     found, lines = comparison.compare(objective or [], oracle or [], settings, jobs)
     if path is not None:
-        write_json(path, found)
+        write_json(path, marked("compare", found))
     shown = [*comparison.CHARTED, *(oracle or [])][: len(MARKS)]
     for name in found["results"]:
         typer.echo(text(comparison.comparison_table(name, found)) + "\n")

@@ -14,9 +14,11 @@ from rich.progress import Progress as Bar
 from ..experiments.runner.engine import EngineError
 from ..experiments.runner.experiment import Progress
 from ..experiments.runner.store import StoreError
+from .codes import EPILOG, Code, sentence
 
 app = typer.Typer(
     help="Turn any online learner with static regret into an optimizer for stochastic nonconvex problems.",
+    epilog=EPILOG,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -35,7 +37,7 @@ File = Annotated[Path | None, typer.Option("--out", help="File for the numbers a
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add a function as a command; its errors are one sentence, with exit code 2."""
+    """Add a function as a command; its errors are one sentence, with the exit code of their kind."""
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
@@ -44,25 +46,27 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                 function(*arguments, **options)
             except ModuleNotFoundError as error:
                 needs = f"this needs the package {error.name}: pip install 'o2nc[experiments]'."
-                fail(str(error) if str(error).startswith("`") else needs)
-            except (StoreError, EngineError, ValueError, TypeError, OSError) as error:
-                fail(str(error))
+                fail(str(error) if str(error).startswith("`") else needs, Code.FAILED)
+            except (ValueError, TypeError) as error:
+                fail(str(error), Code.USAGE)
+            except (StoreError, EngineError) as error:
+                fail(str(error), Code.FAILED)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                fail(sentence(error), Code.FAILED)
+            except KeyboardInterrupt:
+                fail("interrupted.", Code.INTERRUPTED)
 
         return app.command(name)(told)
 
     return add
 
 
-def fail(sentence: str) -> None:
-    """Say why a run could not be done and end with exit code 2."""
-    typer.secho(f"o2nc: {sentence}", fg="red", err=True)
-    raise typer.Exit(2)
-
-
-def check_folder(path: Path | None) -> None:
-    """Raise if the file cannot be written where it shall be: before the run and not after it."""
-    if path is not None and not path.parent.is_dir():
-        raise ValueError(f"Cannot write {path}: {path.parent} is not a directory.")
+def fail(why: str, code: Code) -> None:
+    """Say why a run could not be done and end with the code."""
+    typer.secho(f"o2nc: {why}", fg="red", err=True)
+    raise typer.Exit(code)
 
 
 @contextmanager

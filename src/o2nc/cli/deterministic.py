@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .console import File, check_folder, command, progress
+from .console import File, command, progress
 
 
 @command("deterministic")
@@ -18,14 +18,14 @@ def deterministic(
 ) -> None:
     """Count the exact gradients to a small one: ours, online scaled gradient methods, L-BFGS and gradient descent."""
     from ..experiments.deterministic import experiment, tables
-    from ..experiments.runner.store import write_json
+    from ..experiments.runner.store import check_file, marked, write_json
     from ..experiments.runner.tables import text
 
-    check_folder(path)
+    check_file(path, "deterministic")
     with progress() as told:
         found = experiment.deterministic(objective or [], tol, calls, told)
     if path is not None:
-        write_json(path, found)
+        write_json(path, marked("deterministic", found))
     for table in tables.tables(found):
         typer.echo(text(table) + "\n")
     for sentence in tables.sentences(found):

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .codes import Code
 from .console import Address, Directory, Engine, Jobs, Replications, Seed, command, progress
 
 
@@ -24,7 +25,7 @@ def nonsmooth(
 ) -> None:
     """Run Algorithm 2, its rivals and baselines on five nonsmooth objectives: measure, objective, regret, certificate.
 
-    Exit code 0 if every certificate and lemma holds, 1 if one does not, 2 if the run could not be done.
+    Exit code 0 if every certificate and lemma holds, 1 if one does not.
     """
     from ..experiments.nonsmooth.experiment import NonsmoothExperiment
     from ..experiments.nonsmooth.findings import failures
@@ -42,4 +43,4 @@ def nonsmooth(
         typer.echo(sentence)
     typer.echo(f"Report: {directory / 'report.html'}")
     if failed:
-        raise typer.Exit(1)
+        raise typer.Exit(Code.DISAGREES)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .codes import Code
 from .console import Address, Backend, Directory, Dtype, Engine, Iterations, Jobs, Replications, Seed, command, progress
 
 
@@ -23,7 +24,7 @@ def reproduce(
 ) -> None:
     """Run the paper's numerical section with its controls and compare every published cell.
 
-    Exit code 0 if every cell agrees, 1 if one does not or was not reached, 2 if the run could not be done.
+    Exit code 0 if every cell agrees, 1 if one does not, 4 if none disagrees but some were not reached.
     """
     from ..experiments.paper.experiment import Reproduction
     from ..experiments.paper.findings import verdicts
@@ -39,5 +40,7 @@ def reproduce(
     for sentence in verdicts(found):
         typer.echo(sentence)
     typer.echo(f"Report: {directory / 'report.html'}")
-    if found["summary"]["disagree"] or found["summary"]["not_reached"]:
-        raise typer.Exit(1)
+    if found["summary"]["disagree"]:
+        raise typer.Exit(Code.DISAGREES)
+    if found["summary"]["not_reached"]:
+        raise typer.Exit(Code.NOT_REACHED)

@@ -90,4 +90,9 @@ class DoublingConversion(SmoothConversion):
         return Conversion.tight(self, state, samples)
 
 
-registry.add("doubling", lambda oracle: DoublingConversion(oracle, replace(EXAMPLE, T=2)), "phases", predictable=True)
+registry.add(
+    "doubling",
+    lambda oracle: DoublingConversion(oracle, replace(EXAMPLE, T=2)),
+    "Algorithm 1 in phases",
+    predictable=True,
+)

@@ -104,6 +104,23 @@ def length(f: Array, q: Array, c2: Array) -> Array:
     return xp.where(f > 0, f, xp.sqrt(c2 * _xp.inverse(q)))
 
 
+def rate(lr: Any) -> Any:
+    """A learning rate of a schedule: raise if it is a number that is not finite, or negative; in an array that is 0.
+
+    Arrays may have no value yet, under ``jit``. With a rate of 0 a step moves nothing and promises nothing.
+
+    >>> import numpy as np
+    >>> rate(np.asarray([0.1, np.nan, -1.0]))
+    array([0.1, 0. , 0. ])
+    """
+    if not _xp.is_array(lr):
+        for value in lr if isinstance(lr, tuple) else (lr,):
+            check_number("lr", value)
+        return lr
+    xp = _xp.namespace(lr)
+    return xp.where(xp.isfinite(lr) & (lr >= 0), lr, xp.zeros_like(lr))
+
+
 @dataclass(frozen=True, eq=False)
 class PracticalConversion(Conversion):
     r"""Weighs the directions of other optimizers by how well they keep what they promise.
@@ -120,7 +137,8 @@ class PracticalConversion(Conversion):
 
     Args:
         experts: names of `o2nc.directions.registry`, directions, or functions of u.
-        lr: the learning rate, that of AdamW: a number, one a block, or a schedule of the steps so far.
+        lr: the learning rate, that of AdamW: a number, one a block, or a schedule of the steps so far; a value of an
+            array that is not finite, or negative, counts as 0.
         b1: the discount of the tracker.
         b2: the discount of squared gradients, also that of directions given by name.
         eps: of directions given by name.
@@ -198,7 +216,7 @@ class PracticalConversion(Conversion):
         regret = state.regret + _xp.inner(w, losses) - losses
         w = self.learner.weights(learned)
         s = apply(lambda a: _xp.after(a, w), s)
-        lr = _xp.like(self.lr(state.t[0]) if callable(self.lr) else self.lr, leaf(s))
+        lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s))
         tracked = self.track(s, lr, judgement, state)._replace(learner=learned, regret=regret)
         dx, after = self.move(w, tracked)
         return (dx - Numbers(self.weight_decay * lr + 0 * after.played).times(x) if self.needs else dx), after

@@ -5,14 +5,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .. import _xp
 from .._xp import Array
-from ..checks import brief
+from ..checks import brief, check_number
 from ..registry import Registry
 from ..vectors import Blocks, Vector, apply, leaf, spread, zero_scalar
 
 State = Any  # a NamedTuple of vectors like x, of `Numbers`, and of whatever does not depend on the block
 
 registry = Registry("direction")  # make(b2=..., eps=...), of the squares in whatever uses them; `example` for tests
-LENGTH = 0.2  # the root mean square of a direction without a length of its own, about Adam's; a floor belongs here
+LENGTH = 0.2  # the root mean square of a direction without a length of its own, about Adam's
+FLOOR = 1e-8  # the size of a tracker below which such a direction fades: that of Adam's eps, in the same units
 
 
 @runtime_checkable
@@ -95,6 +96,29 @@ def find_all(experts: Any, **options: float) -> list[Direction]:
     if isinstance(experts, str) or not isinstance(experts, Sequence) or not experts:
         raise ValueError(f"`experts` must be a sequence of at least one direction; got {brief(experts)}.")
     return [find(f"experts[{k}]", expert, **options) for k, expert in enumerate(experts)]
+
+
+def check_floor(name: str, value: Any) -> None:
+    """Raise unless a floor is nonnegative; an array is a number that a front end has checked."""
+    if not _xp.is_array(value):
+        check_number(name, value)
+
+
+def faded(size: Array, floor: Any) -> Array:
+    r"""The factor $\min(1,\mathrm{size}/\mathrm{floor})$ of a direction whose tracker is of that size.
+
+    Args:
+        size: of a tracker, nonnegative.
+        floor: below which its direction fades, at least the smallest number of full precision.
+
+    Reference: Muon's eps, Jordan et al. (2024), which divides by size + eps; here nothing changes above the floor.
+
+    >>> import numpy as np
+    >>> faded(np.asarray([1.0, 2e-9, 0.0]), 1e-8)
+    array([1. , 0.2, 0. ])
+    """
+    xp, low = _xp.namespace(size), _xp.at_least(0 * size + floor, _xp.smallest_normal(size))
+    return xp.minimum(size, low) / low
 
 
 class Numbers(NamedTuple):

@@ -9,7 +9,7 @@ from .. import _xp
 from .._xp import Array
 from ..vectors import Blocks, Vector, check_shapes, join, leaf, split
 from .adam import Adam
-from .base import LENGTH, Direction, State
+from .base import FLOOR, LENGTH, Direction, State, check_floor, faded
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class OnMatrices:
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
+        floor: the root mean square of a matrix below which its direction fades, so that it ends when gradients do;
+            above it nothing is changed.
 
     Reference: none.
 
@@ -40,6 +42,7 @@ class OnMatrices:
     shapes: Sequence[tuple[int, ...]] | None = None
     fallback: Direction = field(default_factory=Adam)
     matrices: Sequence[bool] | None = None
+    floor: float = field(default=FLOOR, kw_only=True)
     name: ClassVar[str]
     scale_free: ClassVar[bool] = True
     whole: ClassVar[bool] = True
@@ -48,6 +51,7 @@ class OnMatrices:
         name = type(self).__name__
         if self.shapes is not None:
             object.__setattr__(self, "shapes", check_shapes(f"{name}(shapes=...)", self.shapes))
+        check_floor(f"{name}(floor=...)", self.floor)
         if not isinstance(self.fallback, Direction):
             raise TypeError(f"`{name}(fallback=...)` must be a direction; got {self.fallback!r}.")
 
@@ -81,10 +85,16 @@ class OnMatrices:
         return [_as_matrix(a, axes) if yes and axes >= 2 else None for yes, (a, axes) in zip(may, blocks, strict=True)]
 
     def assembled(self, directions: Sequence[Array | None], m: Vector, other: Vector) -> Vector:
-        """The vector of the matrices, each at a root mean square of 0.2, with the blocks of ``other`` for None."""
+        """The vector of the matrices, each at a root mean square of 0.2, with the blocks of ``other`` for None.
+
+        A matrix below the floor is shorter.
+        """
         reshape = _xp.namespace(leaf(m)).reshape
-        triples = zip(directions, self._blocks(m), self._blocks(other), strict=True)
-        blocks = Blocks(tuple(b if Z is None else reshape(at_length(Z), a.shape) for Z, (a, _), (b, _) in triples))
+        both = zip(directions, self.as_matrices(m), strict=True)
+        sizes = [(Z, None if M is None else root_mean_square(M)) for Z, M in both]
+        found = [Z if Z is None or a is None else at_length(Z) * faded(a, self.floor) for Z, a in sizes]
+        triples = zip(found, self._blocks(m), self._blocks(other), strict=True)
+        blocks = Blocks(tuple(b if Z is None else reshape(Z, a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())
 
     def _blocks(self, v: Vector) -> list[tuple[Array, int]]:
@@ -111,5 +121,15 @@ def at_length(Z: Array) -> Array:
     array([[ 0.2828, -0.2828],
            [ 0.    ,  0.    ]])
     """
-    xp = _xp.namespace(Z)
-    return Z * (LENGTH * xp.sqrt(_xp.inverse(xp.mean(Z * Z, axis=(-2, -1), keepdims=True))))
+    return Z * (LENGTH * _xp.inverse(root_mean_square(Z)))
+
+
+def root_mean_square(M: Array) -> Array:
+    """The root mean square of a matrix, of shape (..., p, q); 0 if the squares of its entries underflow.
+
+    >>> import numpy as np
+    >>> root_mean_square(np.asarray([[3.0, 4.0], [3.0, 4.0]])).round(4)
+    array([[3.5355]])
+    """
+    xp = _xp.namespace(M)
+    return xp.sqrt(xp.mean(M * M, axis=(-2, -1), keepdims=True))

@@ -6,7 +6,7 @@ from typing import ClassVar
 from .._xp import Array
 from ..operators import newton_schulz, polar
 from .adam import Adam
-from .base import registry
+from .base import FLOOR, registry
 from .matrices import OnMatrices
 
 
@@ -21,6 +21,7 @@ class Polar(OnMatrices):
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
+        floor: the root mean square of a matrix below which its direction fades.
         steps: of `newton_schulz`, as Muon has it; None for the exact factor, by SVD.
 
     Reference: Jordan et al. (2024), with the length of Liu et al. (2025); zero singular values are masked.
@@ -47,4 +48,8 @@ class Polar(OnMatrices):
         return polar(M) if self.steps is None else newton_schulz(M, self.steps)
 
 
-registry.add("polar", lambda **options: Polar(fallback=Adam(**options)), "the polar factor of each matrix, as in Muon")
+registry.add(
+    "polar",
+    lambda eps=FLOOR, **options: Polar(fallback=Adam(eps=eps, **options), floor=eps),
+    "the polar factor of each matrix, as in Muon",
+)

@@ -8,7 +8,7 @@ from .._xp import Array
 from ..checks import check_number
 from ..vectors import Vector
 from .adam import Adam
-from .base import registry
+from .base import FLOOR, registry
 from .matrices import OnMatrices
 
 
@@ -33,6 +33,7 @@ class Shampoo(OnMatrices):
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
+        floor: the root mean square of a matrix below which its direction fades.
         eps: the start of L and R, times the identity.
 
     Reference: Gupta, Koren and Singer (2018), Algorithm 1, with the tracker in the place of the gradient.
@@ -90,5 +91,7 @@ def _grams(S: Array) -> tuple[Array, Array]:
 
 
 registry.add(
-    "shampoo", lambda **options: Shampoo(fallback=Adam(**options)), "the matrix between inverse roots of its past"
+    "shampoo",
+    lambda eps=FLOOR, **options: Shampoo(fallback=Adam(eps=eps, **options), floor=eps),
+    "the matrix between inverse roots of its past",
 )

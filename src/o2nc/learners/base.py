@@ -1,6 +1,7 @@
 """The contract of a learner over K experts, which sees K numbers a round, and what all learners share."""
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -57,7 +58,7 @@ class ExponentialWeights:
         if self.prior is not None:
             name = f"{type(self).__name__}(prior=...)"
             prior = check_numbers(name, self.prior)
-            if not prior or min(prior) <= 0 or abs(sum(prior) - 1) > 1e-12:
+            if not prior or min(prior) <= 0 or abs(math.fsum(prior) - 1) > 1e-12 + len(prior) * sys.float_info.epsilon:
                 raise ValueError(f"`{name}` must be positive and sum to 1; got {brief(prior)}.")
             object.__setattr__(self, "prior", prior)
 

@@ -42,7 +42,9 @@ class Mixture:
             )
         if not _xp.is_traced(w):
             xp = _xp.namespace(w)
-            if not (xp.min(w) >= 0 and xp.max(xp.abs(xp.sum(w, axis=-1) - 1)) <= 100 * _xp.machine_eps(w)):
+            if not (
+                xp.min(w) >= 0 and xp.max(xp.abs(xp.sum(w, axis=-1) - 1)) <= (100 + w.shape[-1]) * _xp.machine_eps(w)
+            ):
                 raise ValueError(f"`Mixture(weights=...)` must be nonnegative and sum to 1; got {w}.")
 
     def __matmul__(self, v: Vector) -> Vector:

@@ -86,4 +86,4 @@ class RegularizedOMD:
         return RegularizedOMDState(delta=(self.b / (1 + self.eta * self.mu)) * (state.delta - self.eta * s))
 
 
-registry.add("scaled-momentum", lambda _: ExponentiatedConversion(RegularizedOMD(0.5, 0.5, 0.9), 100), "random scaling")
+registry.add("scaled-momentum", lambda _: ExponentiatedConversion(RegularizedOMD(0.5, 0.5, 0.9), 100), "momentum")

@@ -179,4 +179,4 @@ class ShiftingConversion(Conversion):
         return state.average.output
 
 
-registry.add("shifting", lambda _: ShiftingConversion(BallOGD(D=1.0, eta=0.5), epoch=2, T=100), "by shifting regret")
+registry.add("shifting", lambda _: ShiftingConversion(BallOGD(D=1.0, eta=0.5), epoch=2, T=100), "shifting regret")

@@ -13,14 +13,17 @@ import numpy as np
 import torch
 
 from .._xp import is_array
+from ..checks import brief
 from ..states import ByBlock, State, leaves, rebuild
 from ..vectors import Blocks
-from .parameter_groups import check_choice, listed
-from .shards import laid_out
+from .parameter_groups import check_choice, check_seed, listed
+from .shards import laid_out, local
 
 VERSION = 2  # of the layout of ``state_dict``
 NUMBERS = 4  # that Philox makes of one counter
 BY_BLOCK = (Blocks, ByBlock)
+NONNEGATIVE = frozenset({"t", "q", "f", "played", "root", "V", "step"})  # keys of counters, squares and rates
+WHOLE = frozenset({"t", "step"})
 Entry = dict[str, Any]  # what an optimizer keeps for one parameter
 Form = State  # the structure of a state, with the key of each leaf in its place; for `Blocks`, in Blocks
 
@@ -141,6 +144,10 @@ class Optimizer(torch.optim.Optimizer):
         """The state in a ``state_dict``: one entry a parameter, empty where there is none."""
         raise NotImplementedError
 
+    def _check_groups(self, groups: list[dict[str, Any]]) -> None:
+        """Raise unless the groups in a ``state_dict`` have the options of this class, and legal ones."""
+        raise NotImplementedError
+
     def refuse_nonfinite(self, when: str = "") -> None:
         """Raise, unless steps with gradients that are not finite are left out."""
         if self.nonfinite == "raise":
@@ -156,10 +163,14 @@ class Optimizer(torch.optim.Optimizer):
         anything is changed.
         """
         entries: list[Entry] = []
+        if not isinstance(state_dict, dict):  # torch copies it before hooks can see it
+            check_form(state_dict)
 
         def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
+            check_form(saved)
             saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
             check_counts(saved, self.param_groups)
+            self._check_groups(saved["param_groups"])
             entries.extend(self._read(saved))
             return {**saved, "state": {}}
 
@@ -191,6 +202,30 @@ def with_tuples(group: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(a) if isinstance(a, list) and key not in lists else a for key, a in group.items()}
 
 
+def check_form(saved: Any) -> None:
+    """Raise unless a ``state_dict`` has what one of torch has.
+
+    >>> check_form({})
+    Traceback (most recent call last):
+        ...
+    ValueError: `state_dict` must be a dict with 'state' and 'param_groups'; got {}.
+    """
+    if not isinstance(saved, dict) or not {"state", "param_groups"} <= set(saved):
+        raise ValueError(f"`state_dict` must be a dict with 'state' and 'param_groups'; got {brief(saved)}.")
+    state, groups = saved["state"], saved["param_groups"]
+    if not isinstance(groups, list) or not all(
+        isinstance(g, dict) and isinstance(g.get("params"), list) for g in groups
+    ):
+        raise ValueError(f"`state_dict['param_groups']` must be a list of dicts with 'params'; got {brief(groups)}.")
+    if not isinstance(state, dict) or not all(isinstance(entry, dict) for entry in state.values()):
+        raise ValueError(f"`state_dict['state']` must be a dict of dicts; got {brief(state)}.")
+    known = {number for group in groups for number in group["params"]}
+    if foreign := [key for key in state if key not in known]:
+        raise ValueError(
+            f"`state_dict['state']` must have the parameters of its groups as keys; got {foreign[0]!r}, which is none."
+        )
+
+
 def check_counts(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
     """Raise unless a ``state_dict`` has as many parameters in each group as there are here."""
     counts, found = ([len(group["params"]) for group in every] for every in (groups, saved["param_groups"]))
@@ -209,6 +244,17 @@ def check_version(found: Any, name: str) -> None:
     if found != VERSION:
         got = "one of another optimizer" if found is None else f"version {found}"
         raise ValueError(f"`state_dict` must be of `{name}`, version {VERSION}; got {got}.")
+
+
+def check_run(run: Any, conversion: Any) -> None:
+    """Raise unless this is the item "run" of `Converted`, of the same conversion."""
+    check_version(run.get("version") if isinstance(run, dict) else None, "Converted")
+    # the configuration in the groups is not read: torch.distributed.checkpoint has written there
+    check_same(run.get("configuration") or {}, dict(words(conversion)), "conversion")
+    check_choice("held", run.get("held"), ("training", "output"))
+    check_seed(run.get("seed"))
+    if not isinstance(run.get("void"), str):
+        raise ValueError(f"`void` must be a string; got {run.get('void')!r}.")
 
 
 def check_same(saved: dict[str, str], here: dict[str, str], what: str) -> None:
@@ -240,16 +286,39 @@ def entries(saved: dict[str, Any], like: Iterable[Entry]) -> list[Entry]:
 
 
 def entry(saved: Entry, like: Entry, name: str) -> Entry:
-    """A saved entry with the dtypes and devices of ``like``; raise unless it has the same keys and shapes."""
+    """A saved entry with the dtypes and devices of ``like``; raise unless it has the same keys and shapes.
+
+    Raise too if its numbers cannot be: NaN, infinite, or negative where they count or are squares.
+    """
     if not set(like) - {"x"} <= set(saved) <= set(like):
         raise ValueError(f"`state_dict` must have {sorted(like)} for {name}; got {sorted(saved)}.")
     for key, value in saved.items():
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"`state_dict` must have a tensor as {key!r} for {name}; got {brief(value)}.")
         shape, found = tuple(like[key].shape), tuple(value.shape)
         if found != shape:
             raise ValueError(f"`state_dict` must have {key!r} of shape {shape} for {name}; got {found}.")
+        if what := wrong(key, local(value), local(like[key])):
+            raise ValueError(f"`state_dict` must have {what} as {key!r} for {name}.")
     return {
         key: laid_out(value, like[key]).to(like[key].device, like[key].dtype, copy=True) for key, value in saved.items()
     }
+
+
+def wrong(key: str, value: torch.Tensor, like: torch.Tensor) -> str:
+    """What a tensor of a state must have and has not; nothing if it is right. ``like`` is the first state.
+
+    >>> wrong("t", torch.tensor(-1.0), torch.tensor(0.0))
+    'nonnegative numbers'
+    """
+    if value.is_floating_point() != like.is_floating_point():
+        return "floating numbers" if like.is_floating_point() else "whole numbers"
+    if bool(value.isnan().any()) or bool((value.isinf() & like.isfinite().all().to(value.device)).any()):
+        return "finite numbers"
+    counts = not like.is_floating_point() and bool((like >= 0).all())
+    if (counts or key in NONNEGATIVE) and bool((value < 0).any()):
+        return "nonnegative numbers"
+    return "whole numbers" if key in WHOLE and bool((value != value.round()).any()) else ""
 
 
 def coin(seed: int, k: int) -> float:

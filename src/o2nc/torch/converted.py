@@ -13,15 +13,7 @@ from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion
 from ..vectors import Blocks, inner
 from . import checkpoint
-from .parameter_groups import (
-    check_choice,
-    check_dense,
-    check_device,
-    check_flags,
-    check_group,
-    is_rounding,
-    listed_group,
-)
+from . import parameter_groups as groups
 from .report import Report, violated
 from .shards import anywhere, is_sharded, laid_out, local, replicated
 
@@ -97,10 +89,9 @@ class Converted(checkpoint.Optimizer):
         if "tau" in conversion.needs and conversion.horizon is None:
             name = type(conversion).__name__
             raise ValueError(f"`conversion` must know the number T of its rounds to draw its output; {name} does not.")
-        check_flags({"fresh_samples": fresh_samples, "maximize": maximize})
-        check_choice("changed", changed, ("raise", "accept"))
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
+        groups.check_flags({"fresh_samples": fresh_samples, "maximize": maximize})
+        groups.check_choice("changed", changed, ("raise", "accept"))
+        groups.check_seed(seed)
         self.conversion, self.fresh_samples, self.changed = conversion, fresh_samples, changed
         run: dict[str, Any] = {"version": checkpoint.VERSION, "seed": seed, "held": "training", "void": ""}
         run["configuration"] = dict(checkpoint.words(conversion))
@@ -113,8 +104,9 @@ class Converted(checkpoint.Optimizer):
         """Add parameters. Only before the first step: the vector of a conversion cannot grow."""
         if self.t:
             raise ValueError(f"Parameters must be added before the first step; {self.t} rounds were made.")
-        param_group = listed_group(param_group)
-        check_group({**self.defaults, **param_group})
+        param_group = groups.listed_group(param_group)
+        groups.check_keys("A group of `Converted`", param_group, self.defaults)
+        groups.check_group({**self.defaults, **param_group})
         self.state.clear()
         super().add_param_group({**param_group, "run": self._run})
         self._stated = None
@@ -149,9 +141,19 @@ class Converted(checkpoint.Optimizer):
         return super().step(closure)
 
     def _step(self) -> None:
+        for group in self.param_groups:
+            groups.check_rates(group)
         if anywhere(any(p.grad is not None for p in self._params), self._params):
-            with replicated(self._params):
-                self._round(self._sample(), self.t + 1)
+            before, run = dict(self.state), self._run  # entries and what is known of a run are replaced, never changed
+            try:
+                with replicated(self._params):
+                    self._round(self._sample(), self.t + 1)
+            except BaseException:
+                self.state.clear()
+                self.state.update(before)
+                for group in self.param_groups:
+                    group["run"] = run
+                raise
 
     def _round(self, s: Blocks, t: int) -> None:
         rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
@@ -169,21 +171,20 @@ class Converted(checkpoint.Optimizer):
         dx, state = self.conversion.update(s, self._state(), x, r=r)
         pieces = zip(rates, decays, x.arrays, dx.arrays, self._params, strict=True)
         x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for lr, w, a, b, p in pieces))
-        found = self._entries(state, x, t)
-        for p, a in zip(self._params, x.arrays, strict=True):
-            p.copy_(a)
-        self._keep(found)
         self._set(void=violated(self.param_groups, self.fresh_samples, self.conversion.horizon, t))
         if not self._run["void"]:
             self._a_priori()  # so that each process knows it when it makes a report alone
+        self._keep(self._entries(state, x, t))
+        for p, a in zip(self._params, x.arrays, strict=True):
+            p.copy_(a)  # last: what fails has failed before
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
-        check_device(self._params)
+        groups.check_device(self._params)
         blocks, dtype = [], self._dtype
         for group in self.param_groups:
             for p in group["params"]:
-                check_dense(p)
+                groups.check_dense(p)
                 g = torch.zeros_like(p, dtype=dtype) if p.grad is None else laid_out(p.grad, p).to(dtype, copy=True)
                 blocks.append(-g if group["maximize"] else g)
         return Blocks(tuple(blocks))
@@ -222,19 +223,22 @@ class Converted(checkpoint.Optimizer):
                 del entry["x"]  # the parameter is the point
             self.state[p] = {key: laid_out(a, p) if is_sharded(a) else a for key, a in entry.items()}
 
+    def _check_groups(self, saved: list[dict[str, Any]]) -> None:
+        for k, group in enumerate(saved):
+            checkpoint.check_run(group.get("run"), self.conversion)
+            groups.check_keys(f"`state_dict['param_groups'][{k}]`", group, self.defaults, is_full=True)
+            groups.check_rates(group)
+            groups.check_flags({"maximize": group["maximize"]})
+
     def _read(self, saved: dict[str, Any]) -> list[checkpoint.Entry]:
-        run = saved["param_groups"][0].get("run", {})
-        checkpoint.check_version(run.get("version"), "Converted")
-        here = dict(
-            checkpoint.words(self.conversion)
-        )  # not that of the groups: torch.distributed.checkpoint has written there
-        checkpoint.check_same(run["configuration"], here, "conversion")
         if not saved["state"]:  # saved before the first step
             return [{} for _ in self._params]
         with replicated(self._params):
             found = checkpoint.entries(saved, self._entries(self._initial(), self._point(), 0))
         if missing := [k for k, entry in enumerate(found) if not entry]:
             raise ValueError(f"`state_dict` must have the state of every parameter; it lacks that of {missing}.")
+        if len(steps := {int(entry["step"]) for entry in found}) > 1:
+            raise ValueError(f"`state_dict` must have one 'step' for all parameters; got {sorted(steps)}.")
         return found
 
     @property
@@ -296,7 +300,7 @@ class Converted(checkpoint.Optimizer):
             return False
         kept = self._output().arrays if point == "output" else [self.state[p].get("x") for p in self._params]
         pairs = [(local(p), local(x)) for p, x in zip(self._params, kept, strict=True) if x is not None]
-        return not anywhere(any(not is_rounding(p, x) for p, x in pairs), self._params)
+        return not anywhere(any(not groups.is_rounding(p, x) for p, x in pairs), self._params)
 
     def _a_priori(self) -> Certificate | str:
         """The certificate from the bound of the oracle, which depends on the shapes of the parameters only."""

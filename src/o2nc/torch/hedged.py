@@ -7,7 +7,18 @@ import torch
 
 from ..directions import Mask, find
 from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
-from .parameter_groups import check_dense, check_flags, check_options, check_shared, listed_group, tensors, width
+from .parameter_groups import (
+    OPTIONS,
+    check_dense,
+    check_flags,
+    check_group,
+    check_keys,
+    check_options,
+    check_shared,
+    listed_group,
+    tensors,
+    width,
+)
 from .report import Report, practical
 from .shards import laid_out, local, split_axes
 from .state import Experts, Table, masked
@@ -85,6 +96,7 @@ class Hedged(Optimizer):
         check_flags({"foreach": True if foreach is None else foreach, "compile": compile})
         self.foreach, self.compile = foreach is not False, compile
         self._experts: list[Experts] = []
+        self._first_of: dict[Any, dict[str, Any]] = {}  # of the groups with shared weights, by experts
         defaults = {
             "lr": lr, "experts": experts, "betas": betas, "eps": eps, "weight_decay": weight_decay, "weights": weights,
             "matrices": matrices, "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
@@ -98,11 +110,16 @@ class Hedged(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, at any time."""
         group = {**self.defaults, **listed_group(param_group)}
+        check_keys("A group of `Hedged`", group, OPTIONS)
         check_options(group)
+        check_group(group)
         experts = chosen(group)
         group["experts"] = tuple(experts)
-        check_shared(group, self.param_groups)
+        first = self._first_of.get(group["experts"], group) if group["weights"] == "shared" else group
+        check_shared(group, first)
         super().add_param_group(group)
+        if group["weights"] == "shared":
+            self._first_of.setdefault(group["experts"], self.param_groups[-1])
         self._experts.append(experts)
         self._table = None
 
@@ -115,6 +132,8 @@ class Hedged(Optimizer):
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _step(self) -> None:
+        for group in self.param_groups:
+            check_options(group)
         table = self.table
         s = [check_gradient(p, cut) for p, cut in zip(table.params, table.is_sharded, strict=True)]
         rows = tuple(row for row, g in enumerate(s) if g is not None)
@@ -122,22 +141,38 @@ class Hedged(Optimizer):
             return
         there = torch.tensor([p.grad is not None for p in table.params])
         fresh = [table.params[row] for row in rows if not self.state.get(table.params[row])]
-        table.start(rows)
-        step = Step(table, s, rows, self.foreach, self.compile)
-        judgement = step.judge(there)
+        try:
+            table.start(rows)
+            step = Step(table, s, rows, self.foreach, self.compile)
+            judgement = step.judge(there)
+        except BaseException:
+            self._forget(fresh)
+            raise
         is_finite = bool(judgement.squares.isfinite().all())
         found = tuple(row for row, is_there in zip(rows, judgement.there[list(rows)].tolist(), strict=True) if is_there)
         if not found or not is_finite:
-            for p in fresh:
-                del self.state[p]
+            self._forget(fresh)
             if not is_finite:
                 self.refuse_nonfinite()
             return
         if found != rows:  # shards for which no process has a gradient
             step = Step(table, s, found, self.foreach, self.compile)
-        step.learn(judgement)
+        numbers = table.snapshot()
+        try:
+            step.learn(judgement)
+            step.prepare()
+        except BaseException:
+            table.restore(numbers)
+            self._forget(fresh)
+            raise
         step.move()
         self._look(table)
+
+    def _forget(self, fresh: list[torch.Tensor]) -> None:
+        """Take back the state of parameters that have none yet, since their first step was left out."""
+        for p in fresh:
+            self.state.pop(p, None)
+        self._table = None if fresh else self._table
 
     @property
     def t(self) -> int:
@@ -148,11 +183,15 @@ class Hedged(Optimizer):
         """Weights, their entropy, regret and effective step of each group: a dict; its ``str`` is a table."""
         return practical(self.table)
 
-    def _read(self, saved: dict[str, Any]) -> list[Entry]:
-        for k, (group, here) in enumerate(zip(saved["param_groups"], self.param_groups, strict=True)):
+    def _check_groups(self, groups: list[dict[str, Any]]) -> None:
+        for k, (group, here) in enumerate(zip(groups, self.param_groups, strict=True)):
             check_version(group.get("version") if "experts" in group else None, "Hedged")
-            was, now = ({f"{name} of group {k}": str(each[name]) for name in SAME} for each in (group, here))
+            was, now = ({f"{name} of group {k}": str(each.get(name)) for name in SAME} for each in (group, here))
             check_same(was, now, "experts and learners")
+            check_keys(f"`state_dict['param_groups'][{k}]`", group, OPTIONS, is_full=True)
+            check_options(group)
+
+    def _read(self, saved: dict[str, Any]) -> list[Entry]:
         table = self.table
         like = ({"x": e["m"], **e, **table.numbers[row]} for row, e in enumerate(map(table.entry, range(len(table.t)))))
         found = entries(saved, like)
@@ -179,7 +218,10 @@ class Hedged(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._table = None
+        self._table, self._first_of = None, {}
+        for group in self.param_groups:
+            if group["weights"] == "shared":
+                self._first_of.setdefault(group["experts"], group)
 
 
 def chosen(group: dict[str, Any]) -> Experts:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..directions import Adam, Direction, Mask, Momentum, Sign
-from ..directions.base import LENGTH
+from ..directions.base import FLOOR, LENGTH
 
 Tensor = torch.Tensor
 
@@ -25,6 +25,7 @@ class View(NamedTuple):
     floor: Any = 0.0  # eps, in the units of the root
     kept: Mapping[str, Tensor] = {}  # masks, and directions that were computed tensor by tensor
     scratch: Any = None  # memory for results, so that none is asked of the system; None in compiled code
+    low: Any = FLOOR  # eps, in the units of the tracker
 
 
 class Kernel(NamedTuple):
@@ -59,8 +60,9 @@ def adam(view: View, key: str) -> Tensor:
 
 
 def sign(view: View, key: str) -> Tensor:
-    """0.2 sign(m)."""
-    return torch.mul(torch.sign(view.m, out=view.scratch), LENGTH, out=view.scratch)
+    """0.2 sign(m), less where m is below the floor."""
+    part = torch.div(view.m, view.low, out=view.scratch)
+    return torch.mul(torch.clamp(part, -1, 1, out=view.scratch), LENGTH, out=view.scratch)
 
 
 def mask(view: View, key: str) -> Tensor:
@@ -79,16 +81,14 @@ MOMENTUM, ADAM, SIGN = Kernel(momentum, "u"), Kernel(adam, "adam", "root"), Kern
 def kernel_of(name: str, direction: Direction, is_named: bool) -> Kernel:
     """The kernel of the expert ``name`` on tensors for which it is ``direction``.
 
-    The kernel of Adam has the betas and eps of the group: it serves if the expert was given by name.
+    The kernels of Adam and of the sign have the betas and eps of the group: they serve if the expert was given by name.
 
     >>> kernel_of("adam", Adam(), True) is ADAM, kernel_of("adam", Adam(), False).key
     (True, 'd.adam')
     """
     if type(direction) is Mask:
         return Kernel(mask, "u", f"mask.{name}")
-    fused: dict[type, Kernel] = {Momentum: MOMENTUM, Sign: SIGN}
-    if is_named:
-        fused[Adam] = ADAM
+    fused: dict[type, Kernel] = {Momentum: MOMENTUM, **({Adam: ADAM, Sign: SIGN} if is_named else {})}
     return fused.get(type(direction), Kernel(stored, "one", f"d.{name}"))
 
 

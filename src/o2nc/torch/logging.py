@@ -62,7 +62,7 @@ def writer(to: Any) -> Callable[[int, Record], None]:
     if isinstance(to, (str, os.PathLike)) and Path(to).suffix == ".csv":
         if not Path(to).parent.is_dir():
             raise ValueError(f"`to` must be in a folder that exists; there is no {Path(to).parent}.")
-        return lambda t, record: append(Path(to), record)
+        return rows(Path(to))
     if callable(to):
         return lambda t, record: to(record)
     got = repr(to) if isinstance(to, str) else f"a {type(to).__name__}"
@@ -76,13 +76,24 @@ def scalars(to: Any, t: int, record: Record) -> None:
             to.add_scalar(key, value, t)
 
 
-def append(path: Path, record: Record) -> None:
-    """A row more, and before the first one the header."""
-    header = path.read_text().partition("\n")[0] if path.exists() else ""
-    if header and next(csv.reader([header])) != list(record):
-        raise ValueError(f"{path} must have the columns of this run, {', '.join(record)}; it has {header}.")
-    with path.open("a", newline="") as file:
-        rows = csv.DictWriter(file, list(record))
-        if not header:
-            rows.writeheader()
-        rows.writerow(record)
+def rows(path: Path) -> Callable[[int, Record], None]:
+    """What appends a row for each record; the header is read once, or written before the first row."""
+    columns: list[str] = []
+
+    def append(t: int, record: Record) -> None:
+        is_new = not columns and not (path.exists() and path.stat().st_size)
+        if not columns and not is_new:
+            with path.open(newline="") as file:
+                columns.extend(next(csv.reader(file)))
+        if not is_new and columns != list(record):
+            raise ValueError(
+                f"{path} must have the columns of this run, {', '.join(record)}; it has {', '.join(columns)}."
+            )
+        with path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, list(record))
+            if is_new:
+                writer.writeheader()
+            writer.writerow(record)
+        columns[:] = list(record)
+
+    return append

@@ -1,5 +1,6 @@
 """Groups of parameters: what they are for a model, and what they must be."""
 
+import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +11,22 @@ from ..checks import check_number, check_share
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 SCOPES = ("shared", "group", "tensor")
+OPTIONS = (
+    "lr",
+    "experts",
+    "betas",
+    "eps",
+    "weight_decay",
+    "weights",
+    "matrices",
+    "rho",
+    "c",
+    "maximize",
+)  # of `Hedged`
+TRAINERS = (  # what schedulers and trainers write into groups
+    "params", "param_names", "name", "initial_lr", "max_lr", "min_lr", "base_lr", "swa_lr", "lr_scale", "lr_mult",
+    "momentum", "base_momentum", "max_momentum", "foreach", "fused", "capturable", "differentiable", "version",
+)  # fmt: skip
 
 
 def groups(model: torch.nn.Module, *, weight_decay: float = 0.0, **options: Any) -> list[dict[str, Any]]:
@@ -44,6 +61,7 @@ def groups(model: torch.nn.Module, *, weight_decay: float = 0.0, **options: Any)
         if p.requires_grad:
             kind = "embeddings" if id(p) in tables else "matrices" if p.ndim >= 2 else "vectors"
             found[kind].append((name, p))
+    check_keys("groups(...)", options, OPTIONS)
     if not any(found.values()):
         raise ValueError("`model` must have parameters that require gradients; it has none.")
     return [
@@ -84,6 +102,23 @@ def listed_group(group: Any) -> dict[str, Any]:
     return {**group, "params": listed(group["params"])}
 
 
+def check_keys(name: str, given: Iterable[Any], known: Iterable[str], is_full: bool = False) -> None:
+    """Raise unless all keys are options (and all of them, if it ``is_full``), or what trainers write beside them.
+
+    >>> check_keys("A group", {"weight_dekay": 0.1}, OPTIONS)
+    Traceback (most recent call last):
+        ...
+    ValueError: A group must have known options; got 'weight_dekay', and the nearest is 'weight_decay'.
+    """
+    known, given = tuple(known), tuple(given)
+    if unknown := [key for key in given if key not in known and key not in TRAINERS]:
+        near = difflib.get_close_matches(str(unknown[0]), known, 1)
+        hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
+        raise ValueError(f"{name} must have known options; got {unknown[0]!r}, and {hint}.")
+    if is_full and (missing := [key for key in known if key not in given]):
+        raise ValueError(f"{name} must have {missing[0]!r}; it has not.")
+
+
 def tensors(group: dict[str, Any]) -> list[Any]:
     """The parameters of a group without their names."""
     return [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in group["params"]]
@@ -103,13 +138,7 @@ def check_dense(p: torch.Tensor) -> None:
 
 def check_group(group: dict[str, Any]) -> None:
     """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors, each once."""
-    for name in ("lr", "weight_decay"):
-        value = group[name]
-        if isinstance(value, torch.Tensor):
-            if value.numel() != 1:
-                raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
-            value = value.item()
-        check_number(name, value)
+    check_rates(group)
     params = tensors(group)
     for p in params:
         if not isinstance(p, torch.Tensor):
@@ -118,6 +147,17 @@ def check_group(group: dict[str, Any]) -> None:
             raise TypeError(f"`params` must have one of the dtypes {', '.join(map(str, DTYPES))}; got {p.dtype}.")
     if len({id(p) for p in params}) < len(params):
         raise ValueError("`params` must hold every parameter once; a group has one of them twice.")
+
+
+def check_rates(group: dict[str, Any]) -> None:
+    """Raise unless ``lr`` and ``weight_decay`` are finite and nonnegative: a scheduler may have set them."""
+    for name in ("lr", "weight_decay"):
+        value = group[name]
+        if isinstance(value, torch.Tensor):
+            if value.numel() != 1:
+                raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
+            value = value.item()
+        check_number(name, value)
 
 
 def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
@@ -137,6 +177,12 @@ def width(p: torch.Tensor) -> torch.dtype:
     return torch.float64 if p.dtype == torch.float64 else torch.float32
 
 
+def check_seed(seed: Any) -> None:
+    """Raise unless a seed is a nonnegative whole number."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise unless the value is one of the choices."""
     if value not in choices:
@@ -152,7 +198,7 @@ def check_flags(flags: dict[str, Any]) -> None:
 
 def check_options(group: dict[str, Any]) -> None:
     """Raise unless the options of a group of `Hedged` are what they must be; its experts are another matter."""
-    check_group(group)
+    check_rates(group)
     betas = group["betas"]
     if not isinstance(betas, (tuple, list)) or len(betas) != 2:
         raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
@@ -164,13 +210,11 @@ def check_options(group: dict[str, Any]) -> None:
     check_choice("weights", group["weights"], SCOPES)
 
 
-def check_shared(group: dict[str, Any], others: Iterable[dict[str, Any]]) -> None:
+def check_shared(group: dict[str, Any], other: dict[str, Any]) -> None:
     """Raise unless groups that have one learner have one discount and one rate."""
-    for other in others:
-        if {other["weights"], group["weights"]} == {"shared"} and other["experts"] == group["experts"]:
-            for name in ("rho", "c"):
-                if other[name] != group[name]:
-                    raise ValueError(
-                        f"Groups with the same experts and `weights='shared'` must have the same `{name}`; got "
-                        f"{other[name]} and {group[name]}."
-                    )
+    for name in ("rho", "c"):
+        if other[name] != group[name]:
+            raise ValueError(
+                f"Groups with the same experts and `weights='shared'` must have the same `{name}`; got "
+                f"{other[name]} and {group[name]}."
+            )

@@ -216,6 +216,19 @@ class Table:
             entry[key] = own
         self.marks[row] = self.mark(row)
 
+    def _arrays(self) -> list[Tensor]:
+        learned = [[*learner.state, learner.regret] for _, learner in self.learners]
+        return [getattr(self, key) for key in SCALARS] + [a for each in learned for a in each]
+
+    def snapshot(self) -> list[Tensor]:
+        """Copies of all numbers."""
+        return [a.clone() for a in self._arrays()]
+
+    def restore(self, numbers: list[Tensor]) -> None:
+        """Bring the numbers of a snapshot back."""
+        for a, before in zip(self._arrays(), numbers, strict=True):
+            a.copy_(before)
+
     def mark(self, row: int) -> tuple[Any, ...]:
         """What must stay the same of a parameter and its state, or a new table is made."""
         p = self.params[row]

@@ -1,24 +1,25 @@
 """A step of `Hedged`: one pass over memory that judges the last step, and one that moves."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
 
 from ..conversions.practical import length
-from ..directions import Polar
+from ..directions import Direction, Polar
 from ..states import leaves
 from ..vectors import Blocks
 from .buckets import FACTORS, SIZE, UNCUT, Bucket
 from .checkpoint import scatter
-from .kernels import View, compiled, judge, move, track
+from .kernels import Kernel, View, compiled, judge, move, track
 from .parameter_groups import width
 from .shards import by_owners, laid_out, local, shard, totals
 from .state import Table
 
 Tensor = torch.Tensor
+NORMAL = torch.finfo(torch.float32).smallest_normal
 
 
 class Judgement(NamedTuple):
@@ -56,6 +57,7 @@ class Step:
         self.reduce, self.track, self.shift = kernels
         self.scratch: Any = None
         self.packs: dict[tuple[Bucket, str], Tensor] = {}
+        self.ready: list[tuple[Tensor, Any]] = []  # tensors of the state, and what `prepare` found for them
 
     def judge(self, there: Tensor) -> Judgement:
         """What the gradients say, on all processes together; ``there`` are those that this one has, by row."""
@@ -97,6 +99,19 @@ class Step:
         table.played.zero_()
         table.played[rows] = lr * counts
 
+    def prepare(self) -> None:
+        """Compute the directions that may fail, which are not our own; nothing is written before `move`.
+
+        They see the tracker as it will be.
+        """
+        factors, table = self._factors(), self.table
+        for row, name, direction, kernel in self._stored(factors):
+            if type(direction) is not Polar:
+                b1 = table.groups[table.group_of[row]]["betas"][0]
+                m = torch.lerp(self.state["m"][row], self._signed(row), 1.0 - b1)
+                u = m * factors["hat" if direction.scale_free else "u"][row]
+                self._prepare(row, name, direction, kernel.key, u)
+
     def move(self) -> None:
         """Update the trackers, compute the new directions and move along their mixtures."""
         factors, later = self._factors(), []
@@ -135,38 +150,55 @@ class Step:
 
     def _directions(self, factors: dict[str, list[float]]) -> None:
         """The directions that have no kernel: tensor by tensor, on shards if they are elementwise."""
+        for d, found in self.ready:
+            d.copy_(found)
         table, owned = self.table, []
-        for row in self.rows.tolist():
-            for (name, direction), kernel in zip(table.experts[row].items(), table.kernels[row], strict=True):
-                if not kernel.is_stored or factors["hat"][row] == 0:
-                    continue  # gradients before the first that is not 0 count for nothing
-                p, d = table.params[row], self.state[kernel.key][row]
-                u: Any = self.state["m"][row] * factors["hat" if direction.scale_free else "u"][row]
-                if not direction.whole or not table.is_sharded[row]:
-                    d.copy_(self._direction(row, name, u))
-                elif type(direction) is Polar:
-                    owned.append((d, partial(self._direction, row, name), shard(u, p)))
-                else:  # what others do may fail, and then all processes must know: each gathers the tensor
-                    u = shard(u, p)
-                    d.copy_(local(laid_out(self._direction(row, name, u.full_tensor(), gathered=True), p)))
+        for row, name, direction, kernel in self._stored(factors):
+            if type(direction) is Polar:
+                u, d = self.state["m"][row] * factors["hat"][row], self.state[kernel.key][row]
+                polar = partial(self._polar, direction, table.memory(row, name))
+                if table.is_sharded[row]:
+                    owned.append((d, polar, shard(u, table.params[row])))
+                else:
+                    d.copy_(polar(u))
         for (d, *_), found in zip(owned, by_owners([(function, u) for _, function, u in owned]), strict=True):
             d.copy_(found)
 
-    def _direction(self, row: int, name: str, u: Tensor, gathered: bool = False) -> Tensor:
-        """The direction of a tensor by its pure function; if it has a state, that learns from the sample before."""
-        direction, memory = self.table.experts[row][name], self.table.memory(row, name)
+    def _stored(self, factors: dict[str, list[float]]) -> Iterator[tuple[int, str, Direction, Kernel]]:
+        """The directions without a kernel, row by row; gradients before the first that is not 0 count for nothing."""
+        table = self.table
+        for row in self.rows.tolist():
+            if factors["hat"][row] != 0:
+                for (name, direction), kernel in zip(table.experts[row].items(), table.kernels[row], strict=True):
+                    if kernel.is_stored:
+                        yield row, name, direction, kernel
+
+    def _polar(self, direction: Polar, memory: Any, u: Tensor) -> Tensor:
+        return direction.direction(memory, Blocks((u,))).arrays[0]
+
+    def _prepare(self, row: int, name: str, direction: Direction, key: str, u: Tensor) -> None:
+        """The direction of a tensor by its pure function; if it has a state, that learns from the sample before.
+
+        What may fail must fail on all processes: each gathers a tensor that is needed as a whole.
+        """
+        p, memory = self.table.params[row], self.table.memory(row, name)
+        is_gathered = direction.whole and self.table.is_sharded[row]
+
+        def seen(part: Tensor) -> Tensor:
+            return shard(part, p).full_tensor() if is_gathered else part  # type: ignore[attr-defined]
+
+        u = seen(u)
         if next(leaves(memory), None) is not None:
-            p = self.table.params[row]
-            s: Any = -self.s[row] if self.table.groups[self.table.group_of[row]]["maximize"] else self.s[row]
-            s = shard(s.to(u.dtype), p)
-            s = s.full_tensor() if gathered else local(s)
-            memory = direction.learn(memory, Blocks((s,)))
-            for key, a in scatter(memory, 1, name)[0].items():
-                self.state[key][row].copy_(a)
-        (d,) = direction.direction(memory, Blocks((u,))).arrays
-        if type(direction) is not Polar:
-            check_direction(name, d, u)
-        return d
+            memory = direction.learn(memory, Blocks((seen(self._signed(row)),)))
+            self.ready += [(self.state[k][row], a) for k, a in scatter(memory, 1, name)[0].items()]
+        d: Any = direction.direction(memory, Blocks((u,))).arrays[0]
+        check_direction(name, d, u)
+        self.ready.append((self.state[key][row], local(laid_out(d, p)) if is_gathered else d))
+
+    def _signed(self, row: int) -> Tensor:
+        """The gradient of a row, in the dtype of the state."""
+        s: Tensor = self.s[row].to(width(self.table.params[row]))
+        return -s if self.table.groups[self.table.group_of[row]]["maximize"] else s
 
     def _shares(self, factors: dict[str, list[float]], lr: Tensor) -> Callable[[str, tuple[int, ...]], list[float]]:
         """From a factor and the experts that have one direction: lr times the factor times their weight, by row."""
@@ -197,7 +229,8 @@ class Step:
 
     def _view(self, bucket: Bucket, factors: dict[str, list[float]]) -> View:
         m, kept = self._packed(bucket, "m"), {key: bucket.take(key, self.state[key]) for key in bucket.kept}
-        return View(m, self._root(bucket), self._number(bucket, factors["floor"], m), kept, self._scratch(m))
+        floor, low = (self._number(bucket, factors[name], m) for name in ("floor", "low"))
+        return View(m, self._root(bucket), floor, kept, self._scratch(m), low)
 
     def _root(self, bucket: Bucket) -> Tensor | None:
         return self._packed(bucket, "root") if "root" in bucket.tracked else None
@@ -216,13 +249,14 @@ class Step:
         return self.scratch[: len(like)]
 
     def _factors(self) -> dict[str, list[float]]:
-        """The factors of the arrays of experts, of m in m^, and eps in the units of the root, by row."""
+        """The factors of the arrays of experts, of m in m^, and eps in the units of the root and of m, by row."""
         t = self.table.t
         b1, b2 = (self._per_row(lambda group, i=i: group["betas"][i]) for i in range(2))
         hat = torch.where(t > 0, 1 / (1 - b1**t), 0)
         root = torch.where(t > 0, (1 - b2**t).sqrt(), 1)
-        floor = root * self._per_row(lambda group: group["eps"])
-        found = {"one": torch.ones_like(t), "u": hat * self.table.f, "adam": hat * root, "hat": hat, "floor": floor}
+        eps = self._per_row(lambda group: group["eps"])
+        floors = {"floor": root * eps, "low": torch.where(t > 0, eps * (1 - b1**t), 1).clamp(min=NORMAL)}
+        found = {"one": torch.ones_like(t), "u": hat * self.table.f, "adam": hat * root, "hat": hat, **floors}
         return {name: values.tolist() for name, values in found.items()}
 
     def _per_row(self, read: Any) -> Tensor:

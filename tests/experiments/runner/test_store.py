@@ -166,8 +166,24 @@ def test_a_dead_worker_is_a_sentence_and_the_rest_is_kept(opened, monkeypatch):
     ],
 )
 def test_options_of_the_engine_are_checked(opened, options, sentence):
-    with pytest.raises(EngineError, match=sentence):
+    with pytest.raises(ValueError, match=sentence):
         compute(opened, SMALL.cells(), **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"engine": "slurm"}, {"jobs": 0}, {"jobs": -2}, {"address": "tcp://127.0.0.1:1"}, {"seeds": -1}]
+)
+def test_what_is_refused_leaves_no_directory(tmp_path, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        SMALL.run(tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_cluster_package_leaves_no_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine.importlib.util, "find_spec", lambda module: None)
+    with pytest.raises(EngineError, match="needs the package"):
+        SMALL.run(tmp_path / "out", engine="dask")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
@@ -177,9 +193,9 @@ def test_a_missing_cluster_package_is_a_sentence(opened, name, monkeypatch):
         compute(opened, SMALL.cells(), engine=name)
 
 
-def start(out):
+def start(out, *options):
     command = [sys.executable, "-m", "o2nc", "reproduce", "--out", str(out), "--jobs", "2"]
-    command += ["--replications", "2", "--iterations", "400"]
+    command += options or ["--replications", "2", "--iterations", "400"]
     return subprocess.Popen(
         command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -201,7 +217,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path):
             assert seen.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns, "computed twice"
     process = start(out)
     _, errors = process.communicate(timeout=180)
-    assert process.returncode == 1, errors  # iteration 3000 is not reached
+    assert process.returncode == 4, errors  # iteration 3000 is not reached
     assert all((out / "cells" / name).stat().st_mtime_ns == when for name, when in seen.items())
     assert not list(out.rglob(".*.part"))
 
@@ -214,3 +230,35 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path):
             for metric, values in record.values.items():
                 np.testing.assert_allclose(found[name][method].values[metric], values, rtol=1e-12, atol=0)
     assert json.loads((out / "tables.json").read_text())["settings"]["iterations"] == 400
+
+
+def workers_of(pid):
+    """The workers that ``pid`` has started."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in listed if b"LokyProcess" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def alive(pid):
+    """Whether the process runs: it may be a zombie that nobody has waited for."""
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    with start(tmp_path / "out", "--iterations", "20000", "--replications", "128") as process:
+        workers, deadline = [], time.monotonic() + 60
+        while len(workers) < 2 and process.poll() is None and time.monotonic() < deadline:
+            workers = workers_of(process.pid)
+            time.sleep(0.05)
+        time.sleep(4)  # they are at work
+        process.kill()
+        process.stderr.close()
+    deadline = time.monotonic() + 10
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    left = [pid for pid in workers if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert len(workers) == 2
+    assert not left

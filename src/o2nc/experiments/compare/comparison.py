@@ -12,8 +12,8 @@ from ..objectives import objective, of_kind
 from ..paper.experiment import Reproduction
 from ..paper.methods import METHODS
 from ..paper.numbers import certify
-from ..runner.cells import check_count
-from ..runner.engine import processes
+from ..runner.cells import check_count, check_seed
+from ..runner.engine import check, processes
 from ..runner.experiment import versions
 from ..runner.paired import HORIZON, Method, play
 from ..runner.records import Floats, Record
@@ -95,8 +95,7 @@ def compare(
     first, *_ = [objective(name) for name in names]
     for text in further:
         spelled(text).conversion(first, np.zeros(1))
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"`jobs` must be at least 1; got {jobs}.")
+    check(jobs)
     tasks = [(name, further, settings) for name in names]
     started = processes(_compare_one, tasks, jobs) if jobs != 1 and len(names) > 1 else None
     runs = dict(zip(names, started or (_compare_one(*task) for task in tasks), strict=True))
@@ -156,6 +155,7 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
     ['ogd', 'sgd']
     """
     check_count("replications", replications, 1)
+    check_seed(how.get("seed", 0))
     methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
     return play(objective(name), methods, range(replications), **how)
 

@@ -28,6 +28,7 @@ class Cell(ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if not 0 <= self.start < self.stop:
             raise ValueError(
                 f"`stop` must be larger than `start`, and `start` at least 0; got {self.start, self.stop}."
@@ -68,6 +69,19 @@ def check_count(name: str, value: int, least: int) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"`{name}` must be a whole number, at least {least}; got {value!r}.")
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless ``seed`` is a whole number of at most 64 bits.
+
+    >>> check_seed(2**64)
+    Traceback (most recent call last):
+        ...
+    ValueError: `seed` must be below 2^64; got 18446744073709551616.
+    """
+    check_count("seed", seed, 0)
+    if seed >= 2**64:
+        raise ValueError(f"`seed` must be below 2^64; got {seed}.")
 
 
 def chunks(replications: int, size: int) -> list[tuple[int, int]]:

@@ -1,10 +1,14 @@
 """Where the cells are computed: processes of this machine, or a Dask or Ray cluster, all through joblib."""
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import logging
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,10 +17,30 @@ from .store import Store, StoreError
 
 ENGINES = ("joblib", "dask", "ray")
 NEEDS = {"dask": ("distributed", "dask"), "ray": ("ray", "ray")}  # module, extra
+WATCH = "o2nc: end with the parent"  # the name of the thread that looks for it
 
 
 class EngineError(Exception):
     """Work could not be done; the message is a sentence for the user."""
+
+
+def check(jobs: int | None = None, engine: str = "joblib", address: str | None = None) -> None:
+    """Raise unless `compute` can use these: before anything is written.
+
+    >>> check(jobs=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: `jobs` must be at least 1; got 0.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"`engine` must be one of {', '.join(ENGINES)}; got {engine!r}.")
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"`jobs` must be at least 1; got {jobs}.")
+    if address is not None and engine == "joblib":
+        raise ValueError("`address` needs `engine` dask or ray.")
+    module, extra = NEEDS.get(engine, (None, None))
+    if module is not None and importlib.util.find_spec(module) is None:
+        raise EngineError(f"`--engine {engine}` needs the package {module}: pip install 'o2nc[{extra}]'.")
 
 
 def compute(
@@ -40,25 +64,17 @@ def compute(
         address: of the cluster's scheduler; a local one is started if not given.
         done: called after each cell.
     """
-    if engine not in ENGINES:
-        raise EngineError(f"`engine` must be one of {', '.join(ENGINES)}; got {engine!r}.")
-    if jobs is not None and jobs < 1:
-        raise EngineError(f"`jobs` must be at least 1; got {jobs}.")
-    if address is not None and engine == "joblib":
-        raise EngineError("`address` needs `engine` dask or ray.")
+    check(jobs, engine, address)
     if not cells:
         return
-    if engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count()):
-        for cell in cells:
-            store.write(cell, cell.run())
-            done(cell)
-        return
-    with _backend(engine, address, jobs or os.cpu_count() or 1):
+    here = engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count())
+    with contextlib.nullcontext() if here else _backend(engine, address, jobs or os.cpu_count() or 1):
         try:
-            for i, records in _results(cells, jobs or -1, in_waves=engine == "ray"):
+            results = map(_numbered, *zip(*enumerate(cells), strict=True)) if here else _results(cells, jobs, engine)
+            for i, records in results:
                 store.write(cells[i], records)
                 done(cells[i])
-        except (StoreError, KeyboardInterrupt):
+        except StoreError:
             raise
         except Exception as error:
             reason = (str(error).splitlines() or ["no message"])[0]
@@ -68,17 +84,18 @@ def compute(
             ) from error
 
 
-def _results(cells: Sequence[Cell], jobs: int, in_waves: bool) -> Iterator[tuple[int, Any]]:
+def _results(cells: Sequence[Cell], jobs: int | None, engine: str) -> Iterator[tuple[int, Any]]:
     """The cells' numbers and records in the order in which they are finished, or wave by wave (Ray's back end)."""
     import joblib
 
-    tasks = [joblib.delayed(_numbered)(i, cell) for i, cell in enumerate(cells)]
-    if not in_waves:
-        yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    work = _of_this_process(_numbered) if engine == "joblib" else _numbered
+    tasks = [joblib.delayed(work)(i, cell) for i, cell in enumerate(cells)]
+    if engine != "ray":
+        yield from joblib.Parallel(n_jobs=jobs or -1, return_as="generator_unordered", batch_size=1)(tasks)
         return
-    wave = joblib.effective_n_jobs(jobs)
+    wave = joblib.effective_n_jobs(jobs or -1)
     for start in range(0, len(tasks), wave):
-        yield from joblib.Parallel(n_jobs=jobs, batch_size=1)(tasks[start : start + wave])
+        yield from joblib.Parallel(n_jobs=jobs or -1, batch_size=1)(tasks[start : start + wave])
 
 
 def processes(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
@@ -90,12 +107,34 @@ def processes(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: 
 
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         parallel = joblib.Parallel(n_jobs=jobs or os.cpu_count() or 1, return_as="generator")
-        started: Iterator[Any] = parallel(joblib.delayed(work)(*task) for task in tasks)
+        started: Iterator[Any] = parallel(joblib.delayed(_of_this_process(work))(*task) for task in tasks)
     return started
 
 
 def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
     return i, cell.run()
+
+
+def _of_this_process(work: Callable[..., Any]) -> Callable[..., Any]:
+    """``work`` for the workers that this process starts, which end when it does."""
+    return functools.partial(_while_it_lives, os.getpid(), work)
+
+
+def _while_it_lives(parent: int, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call ``work`` in a worker that ends by itself when the process ``parent`` is gone, killed for example.
+
+    An interruption from the keyboard reaches all processes: only the parent answers it, and ends its workers.
+    """
+    if os.getpid() != parent and not any(thread.name == WATCH for thread in threading.enumerate()):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        threading.Thread(target=_end_with, args=(parent,), name=WATCH, daemon=True).start()
+    return work(*arguments)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 @contextlib.contextmanager
@@ -107,12 +146,10 @@ def _backend(engine: str, address: str | None, jobs: int) -> Iterator[None]:
         with joblib.parallel_config("loky", inner_max_num_threads=1):
             yield
         return
-    module, extra = NEEDS[engine]
-    if importlib.util.find_spec(module) is None:
-        raise EngineError(f"`--engine {engine}` needs the package {module}: pip install 'o2nc[{extra}]'.")
+    module = importlib.import_module(NEEDS[engine][0])
     try:
         with contextlib.ExitStack() as stack:
-            (_dask if engine == "dask" else _ray)(stack, importlib.import_module(module), address, jobs)
+            (_dask if engine == "dask" else _ray)(stack, module, address, jobs)
             stack.enter_context(joblib.parallel_config(engine))
             yield
     except OSError as error:  # of which a timeout is one

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ... import __version__
-from .cells import Cell, check_count
+from .cells import Cell, check_count, check_seed
 from .charts import Chart, write_figure
-from .engine import compute, processes
+from .engine import check, compute, processes
 from .records import Runs
 from .report import page
 from .store import Store, as_json, replacing, usable
@@ -47,7 +47,7 @@ class Experiment(ABC):
     replications: int = 128
 
     def __post_init__(self) -> None:
-        check_count("seed", self.seed, 0)
+        check_seed(self.seed)
         check_count("replications", self.replications, 2)
 
     @abstractmethod
@@ -109,9 +109,11 @@ class Experiment(ABC):
         Reference: Numerical Experiments.
         """
         told = progress or Progress()
+        check_count("seeds", seeds, 0)
+        check(jobs, engine, address)
+        cells = [*self.cells(), *self.further_cells(seeds)]
         store = Store(out, self)
         store.open()
-        cells = [*self.cells(), *self.further_cells(seeds)]
         store.check_foreign(cells)
         missing = store.missing(cells)
         told.start(len(cells), len(cells) - len(missing))

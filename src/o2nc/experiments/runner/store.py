@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import uuid
-import zipfile
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +25,10 @@ PART = ".part"  # the end of the name of a file that is being written
 
 class StoreError(Exception):
     """The directory cannot be used as it is; the message is a sentence for the user."""
+
+
+class ForeignError(StoreError, ValueError):
+    """What is there is not of this run and stays as it is: another place must be given."""
 
 
 @contextlib.contextmanager
@@ -60,12 +63,45 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"Cannot use {path} as a directory: {error.strerror}.") from error
+        foreign = isinstance(error, (FileExistsError, NotADirectoryError))
+        raise (ForeignError if foreign else StoreError)(
+            f"Cannot use {path} as a directory: {error.strerror}."
+        ) from error
 
 
 def as_json(found: dict[str, Any]) -> str:
     """Plain data as JSON."""
     return json.dumps(found, indent=1, allow_nan=False) + "\n"
+
+
+def check_file(path: Path | None, command: str) -> None:
+    """Raise unless ``path`` is None, a new file, or one that ``command`` wrote: before the run and not after it.
+
+    >>> check_file(Path("nowhere/found.json"), "compare")
+    Traceback (most recent call last):
+        ...
+    o2nc.experiments.runner.store.ForeignError: Cannot write nowhere/found.json: nowhere is not a directory.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ForeignError(f"Cannot write {path}: {path.parent} is not a directory.")
+    start = as_json(marked(command, {})).rstrip("}\n").encode()
+    try:
+        ours = not path.exists() or (path.is_file() and path.read_bytes()[: len(start)] == start)
+        if ours:
+            part = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PART}")
+            part.touch()
+            part.unlink()
+    except OSError as error:
+        raise StoreError(f"Cannot write {path}: {error.strerror}.") from error
+    if not ours:
+        raise ForeignError(f"{path} exists and was not written by `o2nc {command}`; choose another --out.")
+
+
+def marked(command: str, found: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a command under the mark by which `check_file` knows its file."""
+    return {"format": f"{FORMAT} {command}", **found}
 
 
 def write_json(path: Path, found: dict[str, Any]) -> None:
@@ -103,21 +139,23 @@ class Store:
             names = {p.name for p in self.directory.iterdir() if not p.name.startswith(".")}
         ours = header.name in names
         if not ours and names - {"cells"}:
-            raise StoreError(
+            raise ForeignError(
                 f"{self.directory} is not empty and not a directory of {self.command} (it holds {_some(names)}); "
                 "choose another --out."
             )
         if ours:
             self._compare(header)
             if foreign := names - OUTPUTS:
-                raise StoreError(
+                raise ForeignError(
                     f"{self.directory} holds what {self.command} did not write: {_some(foreign)}; move it away."
                 )
         with usable(self.cells):
             self.cells.mkdir(exist_ok=True)
             found = sorted(p.name for p in self.cells.iterdir() if not p.name.endswith(PART))
         if not ours and found:
-            raise StoreError(f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out.")
+            raise ForeignError(
+                f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out."
+            )
         if not ours:
             write_json(header, {"format": FORMAT, **self.experiment.to_dict()})
 
@@ -125,13 +163,13 @@ class Store:
         try:
             found = json.loads(header.read_text())
         except (OSError, ValueError) as error:
-            raise StoreError(f"{header} cannot be read; it was not written by {self.command}.") from error
+            raise ForeignError(f"{header} cannot be read; it was not written by {self.command}.") from error
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-            raise StoreError(f"{header} was not written by this version of {self.command}; choose another --out.")
+            raise ForeignError(f"{header} was not written by this version of {self.command}; choose another --out.")
         wanted = self.experiment.to_dict()
         different = [f"{k} {found.get(k)!r} (now {wanted[k]!r})" for k in wanted if found.get(k) != wanted[k]]
         if different:
-            raise StoreError(
+            raise ForeignError(
                 f"{self.directory} holds a run with other settings: {', '.join(different)}; choose another --out."
             )
 
@@ -140,7 +178,7 @@ class Store:
         known = {self.path(cell).name for cell in cells}
         for path in sorted(self.cells.iterdir()):
             if path.name not in known and not path.name.endswith(PART) and not self._is_further(path):
-                raise StoreError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
+                raise ForeignError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
 
     def _is_further(self, path: Path) -> bool:
         """Whether ``path`` is a cell of a further seed of these settings, from an earlier call with more seeds."""
@@ -163,7 +201,11 @@ class Store:
         return self.cells / f"{cell.name}.npz"
 
     def write(self, cell: Cell, records: dict[str, Record]) -> None:
-        """Write a finished cell in one piece."""
+        """Write a finished cell in one piece; NaN and inf are a `StoreError`."""
+        try:
+            check_finite(records)
+        except ValueError as error:
+            raise StoreError(f"The cell {cell.name} is not kept: {error}") from error
         arrays: dict[str, Any] = {"header": np.asarray(_header(cell))}
         for name, record in records.items():
             for group in ("mean", "M2", "values", "sums"):
@@ -180,7 +222,8 @@ class Store:
                 arrays = {key: archive[key] for key in archive.files}
             header = str(arrays.pop("header"))
             records = {name: _record(name, arrays) for name in cell.methods}
-        except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+            check_finite(records)
+        except Exception as error:  # damaged bytes may raise anything: bad zips, unknown compression, encryption
             raise StoreError(
                 f"{path} is damaged or was not written by {self.command}; delete it to compute it again."
             ) from error
@@ -205,6 +248,15 @@ class Store:
         for folder in (self.directory, self.cells):
             for part in folder.glob(f".*{PART}"):
                 part.unlink(missing_ok=True)
+
+
+def check_finite(records: dict[str, Record]) -> None:
+    """Raise if a number of a record is NaN or inf, and say which."""
+    for name, record in records.items():
+        for group in ("mean", "M2", "values", "sums"):
+            for key, array in getattr(record, group).items():
+                if not np.isfinite(array).all():
+                    raise ValueError(f"{key} of {name} is not finite.")
 
 
 def _header(cell: Cell) -> str:
