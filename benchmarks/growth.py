@@ -85,7 +85,7 @@ ORACLES = rows()
 
 def grids(name, kind):
     """The grids of a row, by axis: large where a step is linear, small where it forms matrices."""
-    full = name == "FullAdaGrad"
+    full = name in ("FullAdaGrad", "FullLeastSquares")
     small = full or kind in MATRICES or kind in FACTORS
     if kind in FACTORS:
         first = 4096

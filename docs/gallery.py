@@ -74,6 +74,8 @@ CHOSEN = {  # where another choice shows more
     "Squint": weights(oracles.Squint(HULL, scale=2.0)),
     "FixedShare": weights(oracles.FixedShare(HULL, gamma=1.0, alpha=0.02)),
     "DiscountedHedge": weights(oracles.DiscountedHedge(HULL, gamma=1.0, rho=0.95)),
+    "PredictionHedge": weights(oracles.PredictionHedge(HULL)),
+    "LeastSquares": factors(oracles.LeastSquares(HULL)),
     "Adaptive": weights(
         oracles.Adaptive([Momentum(), Adam(), Function(lambda m: act(VALLEY, m))]), "momentum", "Adam's", "valley"
     ),

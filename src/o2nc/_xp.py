@@ -215,6 +215,11 @@ def symmetric(A: Array) -> Array:
     return 0.5 * (A + namespace(A).matrix_transpose(A))
 
 
+def solve_vector(A: Array, v: Array) -> Array:
+    """A^{-1} v for matrices (..., d, d) and vectors (..., d)."""
+    return namespace(v).linalg.solve(A, v[..., None])[..., 0]
+
+
 def eigh(A: Array) -> tuple[Array, Array]:
     """The eigenvalues and eigenvectors of the symmetric part of ``A``."""
     w, V = namespace(A).linalg.eigh(symmetric(A))

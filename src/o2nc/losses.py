@@ -112,3 +112,24 @@ class DescentLoss(NamedTuple):
     def restricted(self, part: Callable[[Vector], Vector]) -> "DescentLoss":
         """The same with the parts of s and m."""
         return self._replace(s=part(self.s), m=part(self.m))
+
+
+def PredictionLoss(s: Vector, m: Vector, scale: float = 1.0) -> DescentLoss:
+    r"""$L_t(U)=\frac c2(\|Um_t-s_t\|^2-\|s_t\|^2)$: choose the operator that predicts the sample.
+
+    That is $c\,[\frac12\|Um_t\|^2-\langle s_t,Um_t\rangle]$, the descent loss of curvature 1/2. No operator has a loss
+    below $-\frac c2\|s_t\|^2$, so U need not be a contraction.
+
+    Args:
+        s: the fresh sample.
+        m: the predictable direction.
+        scale: c.
+
+    Reference: the descent loss with $\kappa\beta\eta=1$.
+
+    >>> import numpy as np
+    >>> loss = PredictionLoss(s=np.asarray([1.0, 2.0]), m=np.asarray([1.0, 1.0]))
+    >>> loss(loss.m), loss.gradient(loss.m)
+    (array([-2.]), array([ 0., -1.]))
+    """
+    return DescentLoss(s, m, scale, 0.5)

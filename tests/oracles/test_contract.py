@@ -61,10 +61,11 @@ def check_registered(lib, name, kind):
     make = lambda S, T: example(name, S, lib.array(np.zeros(D)), T)
     slow = (lib.name == "jax" and (name, kind) not in QUICK) or (lib is not NUMPY and name == "full-adagrad")
     bound = make(S, TUNED_FOR).regret_bound(lib.array(np.zeros((1, D))), 1.0)
+    wide = kind in sets.registry and sets.registry[kind].facts.get("any_size")
     unstated = np.isinf(bound) and S.holds_identity  # the regret is small, but the bound counts more than the energy
     check(
         lib, make, kind, tuned=facts.get("rate") == "needs a rate", regret=facts.get("static", True) and not slow,
-        comparator=Identity() if unstated else None,
+        comparator=Identity() if unstated else None, contraction=not (facts.get("any_size") or wide),
     )  # fmt: skip
 
 
@@ -79,6 +80,9 @@ def test_what_the_oracles_take():
     kinds = lambda name: {kind for other, kind in found if other == name}
     assert {name for name, _ in found} == set(registry)
     assert kinds("adahedge") == kinds("squint") == {"hull", "varying"}
+    assert kinds("least-squares") == {"hull", "box", "varying"}
+    assert kinds("online-newton-step") == {"box"}
+    assert kinds("prediction-hedge") == {"hull"}
     assert kinds("omd") == kinds("ftrl") == kinds("solo-ftrl") == kinds("full-adagrad") == set(BASIC)
     assert kinds("omd-entropic") == kinds("adagrad") == {"hull", "box", "varying"}
     assert kinds("omd-binary") == {"box", "positive"}

@@ -70,6 +70,15 @@ class Expands(Whole):
         return Scale(3 * state.c)
 
 
+def test_an_oracle_may_say_that_its_operators_have_any_size():
+    """Only that rule is skipped."""
+    check_oracle(Expands(), np.zeros(D), contraction=False, regret=False)
+    with pytest.raises(AssertionError, match="must bound the regret"):
+        check_oracle(Expands(), np.zeros(D), contraction=False, rounds=16)
+    with pytest.raises(AssertionError, match="must be linear"):
+        check_oracle(PlaysNonlinear(), np.zeros(D), contraction=False)
+
+
 class PlaysNonlinear(Whole):
     def play(self, state, m):
         return Threshold()

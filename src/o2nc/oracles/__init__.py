@@ -11,12 +11,16 @@ from .constant import Constant
 from .frank_wolfe import FrankWolfe
 from .ftrl import FTRL
 from .full_adagrad import FullAdaGrad
+from .full_least_squares import FullLeastSquares
+from .least_squares import LeastSquares
 from .mirrors import Entropic, Euclidean
 from .ogd import OGD
 from .omd import OMD
+from .online_newton_step import OnlineNewtonStep
 from .optimistic_omd import OptimisticOMD
 from .over_experts import OverExperts, over_experts
 from .over_oracles import OverOracles
+from .prediction_hedge import PredictionHedge
 from .product import Product
 from .solo_ftrl import SoloFTRL
 
@@ -30,7 +34,8 @@ OptimisticHedge = over_experts(learners.OptimisticHedge)
 
 __all__ = [
     "FTRL", "OGD", "OMD", "AdaGrad", "AdaHedge", "Adaptive", "BinaryEntropic", "CoinBetting", "Compared",
-    "Constant", "DiscountedHedge", "Entropic", "Euclidean", "FixedShare", "FrankWolfe", "FullAdaGrad", "Hedge",
-    "OptimisticHedge", "OptimisticOMD", "Oracle", "OverExperts", "OverOracles", "Product", "ShortMemoryHedge",
-    "SoloFTRL", "Squint", "registry",
+    "Constant", "DiscountedHedge", "Entropic", "Euclidean", "FixedShare", "FrankWolfe", "FullAdaGrad",
+    "FullLeastSquares", "Hedge", "LeastSquares", "OnlineNewtonStep", "OptimisticHedge", "OptimisticOMD", "Oracle",
+    "OverExperts", "OverOracles", "PredictionHedge", "Product", "ShortMemoryHedge", "SoloFTRL", "Squint",
+    "registry",
 ]  # fmt: skip

@@ -13,8 +13,10 @@ from ..vectors import Vector
 
 # the oracles by name: ``make(S, rate, C)`` from a set, a rate or None for its own, and a bound on the range of a loss.
 # facts: ``rate``, whether it takes one, in words; ``tuned``, (c, p) if that for T rounds is c / T^p, not 2 / T^0.5;
-# ``static=False`` if its static regret need not be small; and of those that are made from other oracles or directions,
-# which the command line does not offer, ``circuit=True``, with ``sees_x=True`` if ``make`` needs a vector too
+# ``static=False`` if its static regret on linear losses need not be small; ``any_size=True`` if it may play operators
+# that are no contractions, which only the prediction loss allows; and of those that take no set or are made from other
+# oracles or directions, which the command line does not offer, ``circuit=True``, with ``sees_x=True`` if ``make`` needs
+# a vector too
 registry = Registry("oracle")
 
 

@@ -34,12 +34,13 @@ class BinaryEntropic:
     """
 
     def check(self, operators: OperatorSet) -> None:
-        """Raise unless the set has factors, and none is negative."""
+        """Raise unless the set has factors, all in [0, 1]."""
         if isinstance(operators, Varying):
             return  # the rule is not called before there is a round
-        if not hasattr(operators, "factorwise") or getattr(operators, "low", 0.0) < 0:
+        low, high = getattr(operators, "low", 0.0), getattr(operators, "high", 1.0)
+        if not hasattr(operators, "factorwise") or low < 0 or high > 1:
             raise TypeError(
-                "`set` must be `PositiveContractions` or a `Box` with low >= 0 for the binary entropy; "
+                "`set` must be `PositiveContractions` or a `Box` with low >= 0 and high <= 1 for the binary entropy; "
                 f"got {operators!r}."
             )
 

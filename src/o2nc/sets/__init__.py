@@ -9,6 +9,7 @@ from .kronecker import LeftFactors, RightFactors
 from .spectral import PositiveContractions, SpectralBall
 from .two_sided import TwoSided
 from .varying import Varying
+from .wide import WideBlockBox, WideBox, WideSpectral
 
 __all__ = [
     "BlockBox",
@@ -22,5 +23,8 @@ __all__ = [
     "SpectralBall",
     "TwoSided",
     "Varying",
+    "WideBlockBox",
+    "WideBox",
+    "WideSpectral",
     "registry",
 ]

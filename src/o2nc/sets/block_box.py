@@ -68,11 +68,11 @@ class BlockBox(Box):
         return split(x, flat_shapes(self.shapes))
 
 
-def _halves(x: Vector) -> tuple[tuple[int, ...], ...] | None:
+def halves(x: Vector) -> tuple[tuple[int, ...], ...] | None:
     """The shapes that cut an array in two; `Blocks` are cut already."""
     return None if isinstance(x, Blocks) else ((x.shape[-1] // 2,), (-(-x.shape[-1] // 2),))
 
 
 registry.add(
-    "block-box", lambda experts, x: BlockBox(shapes=_halves(x)), "a factor in [0, 1] for each block", over="diagonal"
+    "block-box", lambda experts, x: BlockBox(shapes=halves(x)), "a factor in [0, 1] for each block", over="diagonal"
 )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .. import _xp
 from .._xp import Array
@@ -31,18 +32,10 @@ class Box(Static):
     low: float = 0.0
     high: float = 1.0
     axes = 1
+    rule: ClassVar[tuple[float, str]] = (1.0, "a number in [-1, 1], so that operators are contractions")
 
     def __post_init__(self) -> None:
-        kind = type(self).__name__
-        for name in ("low", "high"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, (int, float)) and -1 <= value <= 1):
-                raise ValueError(
-                    f"`{kind}({name}=...)` must be a number in [-1, 1], so that operators are contractions; "
-                    f"got {value!r}."
-                )
-        if self.low > self.high:
-            raise ValueError(f"`{kind}(low=...)` must not exceed `high`; got {self.low} > {self.high}.")
+        check_bounds(type(self).__name__, self.low, self.high, *self.rule)
 
     def start(self, x: Vector) -> Vector:
         """The point nearest to the identity."""
@@ -55,6 +48,14 @@ class Box(Static):
     def pullback(self, p: Vector, m: Vector) -> Vector:
         """The products p_i m_i."""
         return apply(lambda a, b: a * b, p, m)
+
+    def gram(self, m: Vector) -> Vector:
+        """The squares m_i^2, the diagonal of the second derivative in u of |U m|^2/2; the rest of it is 0."""
+        return self.pullback(m, m)
+
+    def solve(self, gram: Vector, lam: float, g: Vector) -> Vector:
+        """(gram + lam I)^{-1} g, factor by factor."""
+        return apply(lambda a, b: b / (a + lam), gram, g)
 
     def project(self, u: Vector) -> Vector:
         """Each factor clipped."""
@@ -99,8 +100,17 @@ class Box(Static):
 
     @property
     def holds_identity(self) -> bool:
-        """Whether high = 1."""
-        return self.high == 1
+        """Whether 1 is between low and high."""
+        return self.low <= 1 <= self.high
+
+
+def check_bounds(kind: str, low: float, high: float, limit: float, rule: str) -> None:
+    """Raise unless low and high keep the rule: they are at most ``limit``, and the first is not above the second."""
+    for name, value in (("low", low), ("high", high)):
+        if isinstance(value, bool) or not (isinstance(value, (int, float)) and -limit <= value <= limit):
+            raise ValueError(f"`{kind}({name}=...)` must be {rule}; got {value!r}.")
+    if low > high:
+        raise ValueError(f"`{kind}(low=...)` must not exceed `high`; got {low} > {high}.")
 
 
 registry.add("box", lambda experts, x: Box(), "diagonal matrices with entries in [0, 1]", over="diagonal", cli=True)

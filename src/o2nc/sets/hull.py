@@ -60,6 +60,18 @@ class Hull(Static):
         values = [loss(act(U, m)) for U in self.operators]
         return _xp.namespace(*values).concat(values, axis=-1)
 
+    def gram(self, m: Vector) -> Array:
+        """The products <U_j m, U_k m>, (..., K, K): the second derivative in u of |U m|^2/2."""
+        images = [act(U, m) for U in self.operators]
+        rows = [[inner(v, w) for w in images[: j + 1]] for j, v in enumerate(images)]
+        K, xp = len(images), _xp.namespace(rows[0][0])
+        flat = xp.concat([rows[max(j, k)][min(j, k)] for j in range(K) for k in range(K)], axis=-1)
+        return xp.reshape(flat, (*flat.shape[:-1], K, K))
+
+    def solve(self, gram: Array, lam: float, g: Array) -> Array:
+        """(gram + lam I)^{-1} g."""
+        return _xp.solve_vector(gram + lam * _xp.eye(g.shape[-1], g), g)
+
     def project(self, u: Array) -> Array:
         """The nearest point of the simplex."""
         return self.project_scaled(u, _xp.namespace(u).ones_like(u))

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from .. import _xp
 from .._xp import Array
@@ -12,47 +11,51 @@ from .base import registry
 from .matrices import Matrices
 
 
-class _Spectral(Matrices):
-    """Symmetric U with every eigenvalue in [low, 1], in the coordinates of the matrix itself."""
+class Spectral(Matrices):
+    """Symmetric U with every eigenvalue in [low, high], in the coordinates of the matrix itself."""
 
-    low: ClassVar[float]
+    low: float
+    high: float = 1.0
 
     def project(self, u: Array) -> Array:
         """The eigenvalues clipped."""
-        return _xp.spectral_map(lambda w: _xp.namespace(w).clip(w, min=self.low, max=1.0), u)
+        return _xp.spectral_map(lambda w: _xp.namespace(w).clip(w, min=self.low, max=self.high), u)
 
     def factorwise(self, function: Callable[[Array], Array], u: Array) -> Array:
         """``function`` on the eigenvalues."""
         return _xp.spectral_map(function, u)
 
     def minimize(self, g: Array) -> Array:
-        """1 on the eigenvectors of g with a negative eigenvalue, low on those with a positive one.
+        """high on the eigenvectors of g with a negative eigenvalue, low on those with a positive one.
 
-        An eigenvalue that may be 0 but for rounding counts as 0, and has 0: its sign would differ between libraries.
+        An eigenvalue that may be 0 but for rounding counts as 0, and has 0, or what of the set is nearest to that: its
+        sign would differ between libraries.
         """
+        rest = min(max(0.0, self.low), self.high)
 
         def best(w: Array) -> Array:
             rounding = w.shape[-1] * _xp.machine_eps(w) * _xp.largest(_xp.namespace(w).abs(w))
-            return _xp.indicator(w < -rounding, w) + self.low * _xp.indicator(w > rounding, w)
+            below, above = _xp.indicator(w < -rounding, w), _xp.indicator(w > rounding, w)
+            return self.high * below + self.low * above + rest * (1 - below - above)
 
         return _xp.spectral_map(best, g)
 
     def diameter(self, x: Vector) -> float:
-        """(1 - low) sqrt(d), the Frobenius distance of I and low I."""
-        return (1 - self.low) * math.sqrt(x.shape[-1])
+        """(high - low) sqrt(d), the Frobenius distance of high I and low I."""
+        return (self.high - self.low) * math.sqrt(x.shape[-1])
 
-    def identity(self, x: Vector) -> Array:
+    def identity(self, x: Vector) -> Array | None:
         """The identity matrix."""
-        return self.start(x)
+        return self.start(x) if self.holds_identity else None
 
     @property
     def holds_identity(self) -> bool:
-        """Always."""
-        return True
+        """Whether 1 is between low and high."""
+        return self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True)
-class SpectralBall(_Spectral):
+class SpectralBall(Spectral):
     r"""$\{U=U^\top : \|U\|_{op}\le 1\}$, the largest set that the paper allows.
 
     Reference: the set-up of Algorithm 1.
@@ -67,7 +70,7 @@ class SpectralBall(_Spectral):
 
 
 @dataclass(frozen=True)
-class PositiveContractions(_Spectral):
+class PositiveContractions(Spectral):
     r"""$\{U=U^\top : 0\preceq U\preceq I\}$.
 
     Reference: the set-up of Algorithm 1; the experts of the numerical section lie in it.

@@ -43,8 +43,8 @@ ADVERSARIES = (
 class Player:
     """The two halves of a round of an oracle as functions of arrays, compiled where that is usual."""
 
-    def __init__(self, oracle: Oracle, frame: Frame):
-        self.oracle = oracle
+    def __init__(self, oracle: Oracle, frame: Frame, contraction: bool):
+        self.oracle, self.contraction = oracle, contraction  # whether it must play contractions
         self.act = _xp.compiled(lambda state, m: oracle.play(state, m) @ m, frame.leaf)
         self.learn = _xp.compiled(lambda state, s, m: oracle.learn(state, LinearLoss(s, m, 1.0)), frame.leaf)
 
@@ -69,7 +69,7 @@ def check_regret(
     horizons = [GROWTH * rounds] if tuned is None else [rounds, GROWTH * rounds]
     early, late = None, None
     for horizon in horizons:
-        learner = player if tuned is None else Player(tuned(horizon), frame)
+        learner = player if tuned is None else Player(tuned(horizon), frame, player.contraction)
         history = _play(learner, frame, comparator, horizon, rounds)
         if bound:
             _check_bound(learner.oracle, frame, history)
@@ -125,7 +125,7 @@ def _duel(
     for t in range(1, horizon + 1):
         v = frame.vector(m)
         Um, Vm = frame.numbers(player.act(state, v)), frame.numbers(comparator @ v)
-        if not np.all(norm(Um) <= norm(m) + frame.tolerance):
+        if player.contraction and not np.all(norm(Um) <= norm(m) + frame.tolerance):
             fail(player.oracle, f"must play contractions, |U m| <= |m|; in round {t} |U m| was {np.max(norm(Um)):.4g}.")
         gap = Vm - Um
         turn = 1 - 2 * turns * (math.floor(math.log(t / (rounds + 1), 4)) % 2 == 0)

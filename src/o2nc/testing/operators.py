@@ -21,6 +21,7 @@ def check_operator(
     *,
     shapes: Sequence[tuple[int, ...]] | None = None,
     blocks: Operator | None = None,
+    contraction: bool = True,
 ) -> None:
     """Fail, with a sentence that says why, unless ``operator`` is a linear contraction of vectors like x.
 
@@ -34,6 +35,7 @@ def check_operator(
         x: an example of the vectors, an array of shape (..., d) of any library, or `Blocks`.
         shapes: the shapes of the blocks into which an array is cut (as `o2nc.vectors.split` does) and compared.
         blocks: the operator on these blocks, where it is another object than the one on arrays.
+        contraction: whether it must be a contraction; with `o2nc.losses.PredictionLoss` operators may have any size.
 
     Raises:
         AssertionError: if a rule is broken.
@@ -54,7 +56,7 @@ def check_operator(
     frame = Frame(x)
     subject = f"`{type(operator).__name__}`"
     check_instance(Operator, "operator", operator, "a method `__matmul__`, so that `U @ v` applies it")
-    check_map(subject, operator, frame)
+    check_map(subject, operator, frame, contraction)
     check_image(f"{subject} in float32", operator, frame.in_float32())
     if _xp.can_trace(frame.leaf):
         calls = [(frame.vector(values),) for values in frame.draw(ROWS, seed=5)]
@@ -65,10 +67,12 @@ def check_operator(
         _check_blocks(subject, operator, operator if blocks is None else blocks, frame, shapes)
 
 
-def check_map(subject: str, U: Operator, frame: Frame) -> None:
-    """Fail unless ``U`` is a pure linear contraction of the vectors of the frame."""
+def check_map(subject: str, U: Operator, frame: Frame, contraction: bool = True) -> None:
+    """Fail unless ``U`` is a pure linear map of the vectors of the frame, and a contraction if it must be."""
     check_image(subject, U, frame)
     _check_linear(subject, U, frame)
+    if not contraction:
+        return
     norm = _norm(lambda values: frame.numbers(U @ frame.vector(values)), frame)
     if not norm <= 1 + frame.tolerance:
         fail(subject, f"must be a contraction, |U v| <= |v|; it stretches a vector by the factor {norm:.4g}.")

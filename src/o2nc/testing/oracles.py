@@ -26,6 +26,7 @@ def check_oracle(
     regret: bool = True,
     rounds: int = 64,
     tuned: Callable[[int], Oracle] | None = None,
+    contraction: bool = True,
 ) -> None:
     r"""Fail, with a sentence that says why, unless ``oracle`` keeps the contract of an online learner.
 
@@ -50,6 +51,8 @@ def check_oracle(
         regret: whether the regret is checked; an oracle that forgets old losses need not have a small one.
         rounds: the shorter of the two horizons at which the regret is measured.
         tuned: from a horizon to the oracle tuned for it, if ``oracle`` has a rate for one horizon.
+        contraction: whether what is played must be a contraction; one that is made for `o2nc.losses.PredictionLoss` may
+            play operators of any size, and all else is checked.
 
     Raises:
         AssertionError: if a rule is broken.
@@ -70,15 +73,15 @@ def check_oracle(
     frame, fresh = Frame(x), copy.deepcopy(oracle)
     check_instance(Oracle, "oracle", oracle, "the methods `init`, `play` and `learn`")
     subject = _subject(oracle)
-    _check_rounds(subject, frame)
-    _check_rounds(subject, frame.in_float32())
+    _check_rounds(subject, frame, contraction)
+    _check_rounds(subject, frame.in_float32(), contraction)
     check_runs(subject, _subject(fresh), frame, shapes, None if blocks is None else _subject(blocks))
     if not regret:
         return
     stated = hasattr(oracle, "regret_bound") and math.isfinite(oracle.regret_bound(frame.rows().x, 1.0))
     if comparator is not None or stated or not hasattr(oracle, "regret_bound"):
         bounded = stated and (comparator is None or isinstance(comparator, Identity))
-        check_regret(Player(oracle, frame), frame, comparator or Identity(), bounded, rounds, tuned)
+        check_regret(Player(oracle, frame, contraction), frame, comparator or Identity(), bounded, rounds, tuned)
 
 
 def _subject(oracle: Oracle) -> Subject:
@@ -94,7 +97,7 @@ def _samples(frame: Frame, seed: int) -> tuple[Numbers, Numbers]:
     return values[ROUNDS:], values[:ROUNDS]
 
 
-def _check_rounds(subject: Subject, frame: Frame) -> None:
+def _check_rounds(subject: Subject, frame: Frame, contraction: bool) -> None:
     """Purity, form, and what is played, round by round."""
     oracle, state = subject.thing, check_init(subject, frame)
     play, learn = method(oracle, "play"), method(oracle, "learn")
@@ -108,7 +111,7 @@ def _check_rounds(subject: Subject, frame: Frame) -> None:
         check_unchanged(play, before, state=state, m=m, s=s)
         if not distance(frame.numbers(oracle.play(state, m) @ m), first) <= frame.tolerance:
             fail(play, "must be pure; the same state and m gave two different operators.")
-        check_map(f"{play}, whose operator in round {t} is a `{type(U).__name__}`,", U, frame)
+        check_map(f"{play}, whose operator in round {t} is a `{type(U).__name__}`,", U, frame, contraction)
         new = oracle.learn(state, loss)
         check_unchanged(learn, before, state=state, m=m, s=s)
         check_next(learn, state, new, frame)
