@@ -16,13 +16,13 @@ import numpy as np
 
 from . import _xp
 from .certificates import Certificate
-from .checks import brief, check_horizon
+from .checks import brief, check_horizon, check_seed
 from .constants import Nonsmooth, Smooth
 from .conversions import Conversion, NonsmoothConversion, SmoothConversion
 from .conversions.base import Samples, check_can_have, check_is_conversion
 from .oracles.base import Oracle
 from .progress import progress
-from .vectors import Blocks, Vector, apply, check_vector, inner, leaf, where, zero_scalar, zeros_like
+from .vectors import Blocks, Vector, apply, check_like, check_vector, inner, leaf, where, zero_scalar, zeros_like
 
 Gradient = Callable[[Vector, np.random.Generator], Vector]
 Value = Callable[[Vector, np.random.Generator], Any]
@@ -163,17 +163,16 @@ def minimize(
     True
     >>> result = o2nc.minimize(gradient, np.asarray([2.0, 0.0]), o2nc.rivals.SGD(eta=0.1), rounds=100)
     >>> result.reason
-    'no theorem is about SGD'
+    'there is no certificate of SGD'
     """
-    check_vector("x1", x1)
+    check_start(x1)
     check_gradient(gradient)
     chosen = _chosen(conversion, oracle, constants, kappa)
     if value is not None:
         check_gradient(value, "value")
     check_can_have(chosen, frozenset({"tau", "x", "r"} | ({"value"} if value else set())), "`minimize` without `value`")
     T = _rounds(chosen, rounds)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
+    check_seed(seed)
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
     scalar = (1,) if isinstance(x1, Blocks) else (*x1.shape[:-1], 1)
     taus = np.vectorize(lambda u: chosen.tau(u, T), otypes=[np.int64])(coins.random(scalar))
@@ -181,7 +180,7 @@ def minimize(
     state = chosen.init(x1, tau=tau)
 
     update = _xp.compiled(lambda s, state, x, r, value: chosen.update(s, state, x, r=r, value=value), leaf(x1))
-    needs_r = "r" in chosen.needs
+    needs_r, needs_value = "r" in chosen.needs, "value" in chosen.needs
     x, drawn, energy = x1, zeros_like(x1), zero_scalar(x1)
     trajectory: list[Vector] = []
     for t in progress(range(1, T + 1), show_progress):
@@ -189,6 +188,8 @@ def minimize(
         check_sample(s, x, t)
         square = inner(s, s)
         if not _xp.all_finite(square):
+            if not all(map(_xp.all_finite, x.arrays if isinstance(x, Blocks) else (x,))):
+                raise ValueError(f"The point must stay finite; before round {t} it did not: the steps are too long.")
             raise NonfiniteGradientError(t, x, state)
         if t == 1:
             first, spread = _xp.floats(square), _spread(s, x1)
@@ -196,8 +197,9 @@ def minimize(
         if record:
             trajectory.append(x)
         r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if needs_r else None
-        f = value(apply(_xp.copy, x), rng) if value is not None else None
+        f = _value(value, x, rng) if needs_value else None
         dx, state = update(s, state, x, r, f)
+        check_like("dx", dx, x)
         if t in of_output:
             drawn = where(tau == t, chosen.output(state, x), drawn)
         x = x + dx
@@ -236,7 +238,8 @@ def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conve
     if isinstance(constants, Smooth):
         return SmoothConversion(oracle, constants, kappa)
     if not isinstance(constants, Nonsmooth):
-        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...); got {type(constants).__name__}.")
+        got = type(constants).__name__
+        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...), or give a `conversion`; got {got}.")
     if kappa != 0:
         raise ValueError(f"`kappa` must be 0 for Nonsmooth constants: Algorithm 2 has the linear loss; got {kappa}.")
     return NonsmoothConversion(oracle, constants)
@@ -298,6 +301,25 @@ def _spread(s: Vector, x1: Vector) -> list[float]:
     squares = ((away - away.mean(axis=0)) ** 2).sum(axis=1) * n / (n - 1)
     rounding = (100 * _xp.machine_eps(s)) ** 2 * float((samples**2).sum(axis=1).mean())
     return [max(float(square) - rounding, 0.0) for square in squares]
+
+
+def check_start(x1: Vector) -> None:
+    """Raise unless ``x1`` is a finite vector with coordinates and replications."""
+    check_vector("x1", x1)
+    for a in x1.arrays if isinstance(x1, Blocks) else (x1,):
+        if 0 in a.shape and not isinstance(x1, Blocks):
+            raise ValueError(f"`x1` must have at least one coordinate and one replication; got shape {tuple(a.shape)}.")
+        if not _xp.all_finite(a):
+            raise ValueError("`x1` must be finite; it is not.")
+
+
+def _value(value: Any, x: Vector, rng: np.random.Generator) -> Any:
+    """The value of f at x, for the conversion that needs it; raise unless it is one finite number a replication."""
+    f, shape = value(apply(_xp.copy, x), rng), tuple(zero_scalar(x).shape)
+    given = np.asarray(_xp.to_numpy(f) if _xp.is_array(f) else f)
+    if given.dtype.kind not in "fiu" or given.shape not in ((), (1,), shape) or not np.isfinite(given).all():
+        raise ValueError(f"`value` must return a finite number, or an array of shape {shape}; got {brief(f)}.")
+    return f
 
 
 def _integers(values: Any, x: Vector) -> Any:

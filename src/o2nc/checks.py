@@ -42,6 +42,12 @@ def check_numbers(name: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
+def check_seed(seed: Any) -> None:
+    """Raise unless ``seed`` is a nonnegative whole number."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
+
+
 def check_horizon(T: int, name: str = "T") -> None:
     """Raise unless ``T`` is a whole number >= 1."""
     if isinstance(T, bool) or not isinstance(T, int):

@@ -99,4 +99,4 @@ def test_every_public_conversion_is_registered():
     made = {type(entry.make(Constant())) for entry in registry.values()}
     public = [getattr(module, name) for module in (o2nc.conversions, o2nc.rivals) for name in module.__all__]
     kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, o2nc.conversions.Conversion)}
-    assert kinds - {o2nc.conversions.Conversion} == made
+    assert kinds - {o2nc.conversions.Conversion, o2nc.conversions.TrackedConversion} == made

@@ -155,7 +155,7 @@ def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
     ("make", "theorem"),
     [
         (lambda oracle: DoublingConversion(oracle, FIRST), "Theorem 1, doubling (plug-in)"),
-        (UntunedConversion, "no theorem is about UntunedConversion"),
+        (UntunedConversion, "there is no certificate of UntunedConversion"),
     ],
     ids=["doubling", "untuned"],
 )

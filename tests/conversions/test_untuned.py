@@ -96,7 +96,7 @@ def test_nothing_moves_while_the_samples_are_zero():
 
 
 def test_no_theorem_is_about_it():
-    assert UntunedConversion(Constant()).theorem(0.0) == "no theorem is about UntunedConversion"
+    assert UntunedConversion(Constant()).theorem(0.0) == "there is no certificate of UntunedConversion"
     with pytest.raises(ValueError, match=r"`kappa` must be finite and nonnegative; got -1"):
         UntunedConversion(Constant(), kappa=-1.0)
     with pytest.raises(TypeError, match="`oracle` must"):

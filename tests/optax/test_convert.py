@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -205,8 +206,18 @@ def test_the_report_is_the_certificate_of_minimize():
 def test_every_theorem_is_affine_in_the_regret(name):
     conversion = CONVERSIONS[name]
     _, state = scanned(conversion, 3)
-    wanted = conversion.theorem(float(state.report.regret[-1]))
-    np.testing.assert_allclose(state.report.bound[-1], wanted.bound, rtol=1e-12)
+    wanted = conversion.theorem(float(state.report.regret[-1])).bound
+    if state.report.clipped[-1] > 0.5:  # the constants are too small for these samples: no bound
+        wanted = np.inf
+    np.testing.assert_allclose(state.report.bound[-1], wanted, rtol=1e-12)
+
+
+def test_the_bound_of_a_run_within_its_constants():
+    wide = SmoothConversion(CONVERSIONS["Algorithm 1"].oracle, replace(SMOOTH, M=800.0))
+    _, state = scanned(wide, 3)
+    assert float(state.report.clipped[-1]) == 0
+    wanted = wide.theorem(float(state.report.regret[-1])).bound
+    np.testing.assert_allclose(state.report.bound[-1], wanted, rtol=1e-12)
 
 
 def test_the_certificate_of_replications():

@@ -231,7 +231,7 @@ def test_report():
     practical = Converted(parameters(), HeavyBall(eta=0.1)).report()
     assert practical == {
         "t": 0.0, "held": "training", "certificate": "none", "bound": math.inf,
-        "reason": "no theorem is about HeavyBall",
+        "reason": "there is no certificate of HeavyBall",
     }  # fmt: skip
 
 

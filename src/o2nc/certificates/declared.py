@@ -6,6 +6,7 @@ from statistics import fmean
 from ..constants import Smooth
 from .student import mean_interval
 
+LEAST = 3  # replications below which the spread of a variance cannot be told: those of two are always equal
 CONFIDENCE = 0.999  # of the intervals: a true sigma is called too small in one run of a thousand
 
 
@@ -30,7 +31,7 @@ def noise_objection(
     'sigma = 0.5 is too small: the variance of the samples at x1 is about 1, at least 0.472, and sigma^2 is 0.25'
     """
     sigma, T = constants.sigma, constants.T
-    if len(spread) > 1:
+    if len(spread) > LEAST:
         low, _ = mean_interval(spread, CONFIDENCE)
         if low > sigma**2 * (1 + 1e-9):
             return (
@@ -38,10 +39,10 @@ def noise_objection(
                 f"at least {low:.3g}, and sigma^2 is {sigma**2:.3g}"
             )
     if len(energy) > 1 and upper is not None:
-        low, _ = mean_interval([each / T - sigma**2 for each in energy], CONFIDENCE)
+        low = max(mean_interval([each / T - sigma**2 for each in energy], CONFIDENCE)[0], 0.0)
         if low > upper[1]:
             return (
-                f"sigma = {sigma:g} is too small: with it the average squared gradient is at least {low:.3g} and at "
-                f"most {upper[1]:.3g}"
+                f"sigma = {sigma:g} is too small: it would make the average squared gradient at least {low:.3g} and "
+                f"at most {upper[1]:.3g}, which cannot be"
             )
     return ""

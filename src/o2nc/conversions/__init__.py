@@ -1,12 +1,12 @@
 """From an online learner to a nonconvex optimizer: Algorithms 1 and 2 and their relatives."""
 
-from .base import Conversion
+from .base import Conversion, registry
 from .doubling import DoublingConversion
 from .nonsmooth import NonsmoothConversion
 from .practical import PracticalConversion
 from .segment import SegmentConversion
 from .smooth import SmoothConversion
-from .tracked import Tracked
+from .tracked import Tracked, TrackedConversion
 from .untuned import UntunedConversion
 
 __all__ = [
@@ -17,5 +17,7 @@ __all__ = [
     "SegmentConversion",
     "SmoothConversion",
     "Tracked",
+    "TrackedConversion",
     "UntunedConversion",
+    "registry",
 ]

@@ -22,8 +22,8 @@ class Average(NamedTuple):
         return Average(mean=mean, output=output, tau=self.tau, t=self.t + 1)
 
 
-def no_average(x: Vector, tau: Any, last: int) -> Average:
-    """The average before the first round; ``tau`` is None for the round ``last``.
+def no_average(x: Vector, tau: Any, last: int, undrawn: int | None = None) -> Average:
+    """The average before the first round; without ``tau`` its round is ``undrawn``, and if that is None ``last``.
 
     >>> import numpy as np
     >>> no_average(np.zeros(2), 11, 10)
@@ -33,7 +33,7 @@ def no_average(x: Vector, tau: Any, last: int) -> Average:
     """
     check_tau(tau, last)
     t, zeros = _xp.first_round(leaf(x)), zeros_like(x)
-    return Average(mean=zeros, output=zeros, tau=t * 0 + (last if tau is None else tau), t=t)
+    return Average(mean=zeros, output=zeros, tau=t * 0 + ((undrawn or last) if tau is None else tau), t=t)
 
 
 def check_tau(tau: Any, T: int) -> None:

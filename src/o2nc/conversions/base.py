@@ -37,14 +37,16 @@ class Conversion(ABC):
 
     Reference: Algorithms 1 and 2, seen from outside.
 
-    >>> import numpy as np
+    >>> from typing import NamedTuple
+    >>> class NoState(NamedTuple):
+    ...     pass
     >>> class Descent(Conversion):
     ...     def init(self, x, *, tau=None):
-    ...         return ()
+    ...         return NoState()
     ...     def update(self, s, state, x=None, *, r=None, value=None):
     ...         return -0.1 * s, state
-    >>> Descent().certificate(())
-    'no theorem is about Descent'
+    >>> Descent().certificate(NoState())
+    'there is no certificate of Descent'
     """
 
     @property
@@ -71,12 +73,17 @@ class Conversion(ABC):
         """The round of the output of a run of ``rounds`` rounds, from ``u`` uniform on [0, 1)."""
         return uniform_round(u, rounds)
 
+    @property
+    def has_output(self) -> bool:
+        """Whether `output` is another point than that of the sample; by default where a round is drawn for it."""
+        return "tau" in self.needs
+
     def output(self, state: State, x: Vector) -> Vector:
         """The point that the theorem is about if tau is the round that is over; ``x`` is where it took its sample."""
         return x
 
     def sums(self, state: State) -> dict[str, Array]:
-        """What was summed over the rounds for certificates, each (..., 1): "regret", "clipped" and others."""
+        """What was summed over the rounds: "regret", "clipped" and others, (..., 1), and "rounds", (1,)."""
         return {}
 
     def weights(self, state: State) -> Array | None:
@@ -85,15 +92,19 @@ class Conversion(ABC):
 
     def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
         """The theorem with this regret after ``rounds`` rounds, all unless given."""
-        return f"no theorem is about {type(self).__name__}"
+        return self.hypothesis()
+
+    def hypothesis(self, rounds: int | None = None) -> str:
+        """Why no theorem is about such a conversion, or about this number of rounds; empty if one is."""
+        return f"there is no certificate of {type(self).__name__}"
 
     def certificate(self, state: State) -> Answer:
         """The theorem with the regret that was measured, in one run or in replications."""
-        return self.theorem(0.0)
+        return self.hypothesis() or f"{type(self).__name__} makes no certificate of a run"
 
     def a_priori(self, x: Vector) -> Answer:
         """The theorem with the regret bound that the oracle states for vectors like x."""
-        return self.theorem(0.0)
+        return self.hypothesis() or f"{type(self).__name__} makes no a-priori certificate"
 
     def tight(self, state: State, samples: Samples) -> Answer:
         """The tight certificate from the sums of a run and what was seen of its samples."""
@@ -107,7 +118,11 @@ class Conversion(ABC):
 def check_is_conversion(conversion: Any) -> None:
     """Raise unless ``conversion`` is one."""
     if not isinstance(conversion, Conversion):
-        raise TypeError(f"`conversion` must be an `o2nc.conversions.Conversion`; got {conversion!r}.")
+        hint = " A call of it makes one." if isinstance(conversion, type) else ""
+        raise TypeError(f"`conversion` must be an `o2nc.conversions.Conversion`; got {conversion!r}.{hint}")
+    if not isinstance(conversion.needs, frozenset) or conversion.needs - set(NEEDS):
+        name, names = type(conversion).__name__, ", ".join(NEEDS)
+        raise TypeError(f"`{name}.needs` must be a frozenset of names among {names}; got {conversion.needs!r}.")
 
 
 def check_can_have(conversion: Conversion, offered: frozenset[str], where: str) -> None:
@@ -116,6 +131,13 @@ def check_can_have(conversion: Conversion, offered: frozenset[str], where: str) 
         raise ValueError(
             f"{type(conversion).__name__} needs {NEEDS[missing[0]]} (`{missing[0]}`), which {where} cannot give."
         )
+
+
+def check_knows_output(conversion: Conversion) -> None:
+    """Raise if a conversion draws the round of its output and has no number of rounds to draw it from."""
+    if "tau" in conversion.needs and conversion.horizon is None:
+        name = type(conversion).__name__
+        raise ValueError(f"`conversion` must know the number T of its rounds to draw its output; {name} does not.")
 
 
 def check_given(conversion: Conversion, **given: Any) -> None:
@@ -150,5 +172,8 @@ def check_uniform(u: Any) -> None:
 
 
 def as_scalar(value: Any, zero: Array) -> Array:
-    """A number or an array as a scalar in the shape of ``zero``."""
-    return _xp.like(value, zero) + zero
+    """A number or an array as a scalar in the shape of ``zero``; raise if it has another shape."""
+    found = _xp.like(value, zero)
+    if found.ndim and found.shape not in ((1,), zero.shape):
+        raise ValueError(f"A number a replication must have shape {tuple(zero.shape)}; got {tuple(found.shape)}.")
+    return found + zero

@@ -12,7 +12,7 @@ from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
-from .base import as_scalar, check_given, check_uniform, registry
+from .base import Answer, Samples, as_scalar, check_given, check_uniform, registry
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
@@ -78,8 +78,8 @@ class NonsmoothConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
         """m_1 = 0. Without ``tau`` the output is y_bar_T, of which the theorem does not speak."""
-        run, zero = first_round(self.oracle, x), zero_scalar(x)
-        return NonsmoothState(run, Uz=zeros_like(x), r=zero, c=zero, average=no_average(x, tau, self.constants.T))
+        run, zero, T = first_round(self.oracle, x), zero_scalar(x), self.constants.T
+        return NonsmoothState(run, Uz=zeros_like(x), r=zero, c=zero, average=no_average(x, tau, T, T + 1))
 
     def update(
         self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -102,6 +102,15 @@ class NonsmoothConversion(TrackedConversion):
     def output(self, state: NonsmoothState, x: Vector) -> Vector:
         """y_bar_tau once round tau is over, y_bar_t before: line 12."""
         return state.average.output
+
+    def objection(self, state: NonsmoothState, samples: Samples | None = None) -> str:
+        """Also an output whose round was not drawn."""
+        drawn = max(_xp.floats(state.average.tau)) <= self.constants.T
+        return super().objection(state) or ("" if drawn else "the round tau of the output was not drawn")
+
+    def tight(self, state: NonsmoothState, samples: Samples) -> Answer:
+        """No: see `o2nc.certificates.tight_nonsmooth`."""
+        return "the tight certificate of Algorithm 2 needs the spread of the points, which a run does not sum"
 
     def tracked(self, state: NonsmoothState) -> Tracked:
         """The part that Algorithm 1 has too."""

@@ -16,6 +16,7 @@ from .._xp import Array
 from ..checks import check_number, check_share
 from ..directions import Adam, Direction, Numbers, OnMatrices, find_all
 from ..learners import Learner, ShortMemoryHedge
+from ..learners.base import check_learner
 from ..states import leaves, rebuild
 from ..vectors import (
     Blocks,
@@ -28,8 +29,9 @@ from ..vectors import (
     zero_scalar,
     zeros_like,
 )
-from .base import Answer, Conversion, check_given, registry
+from .base import Conversion, check_given, registry
 
+PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
 COST = 0.4  # of a promise that is not kept, on top of what is missing
 PER_BLOCK = (Blocks, Numbers)
 
@@ -178,6 +180,7 @@ class PracticalConversion(Conversion):
         if self.matrices is not None:
             experts = [replace(e, matrices=self.matrices) if isinstance(e, OnMatrices) else e for e in experts]
         object.__setattr__(self, "experts", tuple(experts))
+        check_learner("PracticalConversion(learner=...)", self.learner, len(experts))
 
     @property
     def needs(self) -> frozenset[str]:
@@ -229,9 +232,9 @@ class PracticalConversion(Conversion):
         """The regret against each expert, (..., K)."""
         return {"regrets": state.regret}
 
-    def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
-        """None: the step, the samples and the learner are not those of a theorem."""
-        return "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
+    def hypothesis(self, rounds: int | None = None) -> str:
+        """The step, the samples and the learner are not those of a theorem."""
+        return PRACTICAL
 
     def judge(self, s: Vector, state: PracticalState) -> Judgement:
         """What the gradient s says of the step that led to it."""

@@ -91,14 +91,17 @@ class SmoothConversion(TrackedConversion):
 
     def tight(self, state: Any, samples: Samples) -> Answer:
         """The tight certificate, or why there is none."""
-        if self.constants.practical:
-            return self.constants.practical
-        sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
-        first = min(fmean(samples.first), self.constants.G0**2)  # E|grad f(x_1)|^2 <= E|s_1|^2
-        found = self.proved_tight(**sums, first=first)
+        if why := self.hypothesis(int(_xp.floats(self.sums(state)["rounds"])[0])):
+            return why
+        found = self._estimated(state, samples)
         if found.bound < 0:
             return f"the tight bound on a square is negative, {found.bound:.3g}: sigma is too small, or the run short"
         return found
+
+    def _estimated(self, state: Any, samples: Samples) -> Certificate:
+        sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
+        first = min(fmean(samples.first), self.constants.G0**2)  # E|grad f(x_1)|^2 <= E|s_1|^2
+        return self.proved_tight(**sums, first=first)
 
     def proved_tight(self, **sums: Any) -> Certificate:
         """The tight certificate of Algorithm 1."""
@@ -109,8 +112,7 @@ class SmoothConversion(TrackedConversion):
         why = super().objection(state)
         if why or samples is None or self.constants.practical:
             return why
-        found = self.tight(state, samples)
-        upper = None if isinstance(found, str) else found.interval
+        upper = self._estimated(state, samples).interval
         return noise_objection(self.constants, samples.spread, samples.energy, upper)
 
     def energy(self) -> float:

@@ -55,7 +55,7 @@ def one_round(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, a: Scalar, r
     tracker, clipped = now.m * (1 - a) + s * a, now.clipped
     if radius is not None:
         tracker, norm = project_ball(tracker, radius)
-        clipped = clipped + _xp.indicator(norm > radius**2, norm)
+        clipped = clipped + _xp.indicator(norm > radius**2 * (1 + 100 * _xp.machine_eps(norm)), norm)
     is_longer = length > (1 + ROUNDING) * square + _xp.smallest_normal(length)
     return Tracked(
         m=tracker,
@@ -114,21 +114,30 @@ class TrackedConversion(Conversion):
         """Those of the oracle."""
         return weights_of(self.oracle, self.tracked(state).oracle)
 
-    def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
-        """The theorem with this regret, or which of its hypotheses is not met."""
+    def hypothesis(self, rounds: int | None = None) -> str:
+        """Known constants, and the rounds that the theorem is about."""
         T = self.horizon
         if self.constants.practical:
             return self.constants.practical
-        if T is not None and rounds not in (None, T):
-            return f"the theorem is about T = {T} rounds; this run has {rounds}"
-        return self.proved(regret, rounds or self.constants.T, **details)
+        if rounds == 0:
+            return "no round was made"
+        if rounds is None or T in (rounds, None):
+            return ""
+        return f"the theorem is about T = {T} rounds; this run has {rounds}"
+
+    def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
+        """The theorem with this regret, or which of its hypotheses is not met."""
+        rounds = self.horizon if rounds is None else rounds
+        if rounds is None:
+            return "the theorem is about a number of rounds, which must be given"
+        return self.hypothesis(rounds) or self.proved(regret, rounds, **details)
 
     def certificate(self, state: Any) -> Answer:
         """The theorem with the measured regret: a plug-in of one run, or a-posteriori from replications."""
         sums = self.sums(state)
-        rounds, answer = int(_xp.floats(sums["rounds"])[0]), self.objection(state)
-        if answer or isinstance(found := self.theorem(0.0, rounds), str):
-            return answer or found
+        rounds = int(_xp.floats(sums["rounds"])[0])
+        if why := self.hypothesis(rounds) or self.objection(state):
+            return why
         return labelled(lambda regret, **details: self.proved(regret, rounds, **details), _xp.floats(sums["regret"]))
 
     def a_priori(self, x: Vector) -> Answer:

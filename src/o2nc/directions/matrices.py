@@ -82,7 +82,8 @@ class OnMatrices:
         """Each block as a matrix of shape (..., p, q), or None."""
         blocks = self._blocks(v)
         may = self.matrices if isinstance(v, Blocks) and self.matrices is not None else [True] * len(blocks)
-        return [_as_matrix(a, axes) if yes and axes >= 2 else None for yes, (a, axes) in zip(may, blocks, strict=True)]
+        pairs = zip(may, blocks, strict=True)  # a block without entries is no matrix
+        return [_as_matrix(a, axes) if yes and axes >= 2 and 0 not in a.shape else None for yes, (a, axes) in pairs]
 
     def assembled(self, directions: Sequence[Array | None], m: Vector, other: Vector) -> Vector:
         """The vector of the matrices, each at a root mean square of 0.2, with the blocks of ``other`` for None.

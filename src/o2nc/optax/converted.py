@@ -9,7 +9,7 @@ import optax
 
 from .. import _xp
 from ..conversions import Conversion
-from ..conversions.base import check_is_conversion
+from ..conversions.base import check_is_conversion, check_knows_output
 from ..vectors import Blocks, leaf
 from .coins import first_key, next_key, round_of
 from .reports import Report, report_of
@@ -57,6 +57,7 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
     (True, 2)
     """
     check_is_conversion(conversion)
+    check_knows_output(conversion)
     return transformation(lambda tree, x, extra: conversion, seed)
 
 
@@ -70,7 +71,7 @@ def transformation(
         conversion: Conversion, state: Any, x: Blocks | None, form: Form, count: jax.Array, key: jax.Array
     ) -> ConvertState:
         y = conversion.output(state, x)
-        output = None if y is x else stored(y, form)
+        output = stored(y, form) if conversion.has_output else None
         return ConvertState(count, stored(state, form), key, output, report_of(conversion, state, count))
 
     def init(params: Tree) -> ConvertState:
@@ -79,9 +80,9 @@ def transformation(
         conversion, tau = conversion_for(params, x, {}), None
         place = _xp.device(leaf(x))  # of what is no vector
         key, count = jax.device_put(first, place), jnp.zeros((), jnp.int32, device=place)
-        if "tau" in conversion.needs:
+        if "tau" in conversion.needs and (T := conversion.horizon) is not None:
             key, used = next_key(key)
-            tau = round_of(lambda u: conversion.tau(u, conversion.horizon or 1), used)
+            tau = round_of(lambda u: conversion.tau(u, T), used)
         state = kept(conversion, conversion.init(x, tau=tau), x, jax.tree.structure(params), count, key)
         return jax.tree.map(jnp.copy, state)  # the core shares its zeros, which cannot be donated twice
 

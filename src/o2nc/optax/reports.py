@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..conversions import Conversion
+from ..conversions.tracked import CLIPPED_LIMIT
 from .trees import find
 
 
@@ -21,7 +22,7 @@ class Report(NamedTuple):
 
     weights: jax.Array | None  # of the experts in the next round, (K,)
     regret: jax.Array | None  # sum of L_t(U_t) - L_t(I), (); for `hedge` against each expert, (K,)
-    bound: jax.Array | None  # the theorem with this regret once T rounds are over, infinity before and after, ()
+    bound: jax.Array | None  # the theorem after T rounds, infinity before, after, and if a hypothesis is not met, ()
     clipped: jax.Array | None  # the share of rounds in which the tracker was projected: large means wrong constants, ()
 
 
@@ -35,7 +36,11 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
     if T is not None and not isinstance(theorem, str):
         terms = theorem.terms  # every theorem is affine in the regret
         fixed = sum(value for name, value in terms.items() if name != "regret")
-        bound = jnp.where(count == T, fixed + terms["regret"] * regret, math.inf)
+        total = fixed + (0.0 if regret is None else terms.get("regret", 0.0) * regret)
+        met = count == T
+        if clipped is not None:
+            met = met & (clipped <= CLIPPED_LIMIT * count) & (number("longer") == 0)
+        bound = jnp.where(met, total, math.inf)
     return Report(
         weights=weights,
         regret=sums.get("regrets") if regret is None else regret,

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from .._xp import is_array
-from ..checks import brief
+from ..checks import brief, check_seed
 from ..states import ByBlock, State, leaves, rebuild
 from ..vectors import Blocks
-from .parameter_groups import check_choice, check_seed, listed
+from .parameter_groups import check_choice, listed
 from .shards import laid_out, local
 
 VERSION = 2  # of the layout of ``state_dict``

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from ..certificates import Certificate
+from ..checks import check_seed
 from ..conversions import Conversion
-from ..conversions.base import check_can_have, check_is_conversion
+from ..conversions.base import check_can_have, check_is_conversion, check_knows_output
 from ..vectors import Blocks, inner
 from . import checkpoint
 from . import parameter_groups as groups
@@ -86,12 +87,10 @@ class Converted(checkpoint.Optimizer):
     ):
         check_is_conversion(conversion)
         check_can_have(conversion, frozenset({"tau", "x", "r"}), "`Converted`")
-        if "tau" in conversion.needs and conversion.horizon is None:
-            name = type(conversion).__name__
-            raise ValueError(f"`conversion` must know the number T of its rounds to draw its output; {name} does not.")
+        check_knows_output(conversion)
         groups.check_flags({"fresh_samples": fresh_samples, "maximize": maximize})
         groups.check_choice("changed", changed, ("raise", "accept"))
-        groups.check_seed(seed)
+        check_seed(seed)
         self.conversion, self.fresh_samples, self.changed = conversion, fresh_samples, changed
         run: dict[str, Any] = {"version": checkpoint.VERSION, "seed": seed, "held": "training", "void": ""}
         run["configuration"] = dict(checkpoint.words(conversion))
@@ -197,8 +196,8 @@ class Converted(checkpoint.Optimizer):
 
     @property
     def _has_output(self) -> bool:
-        """Whether the round of an output is drawn: then the output is another point than that of the samples."""
-        return "tau" in self.conversion.needs
+        """Whether the output is another point than that of the samples."""
+        return self.conversion.has_output
 
     def _initial(self) -> Any:
         conversion, T = self.conversion, self.conversion.horizon
@@ -312,9 +311,8 @@ class Converted(checkpoint.Optimizer):
     def _verdict(self) -> Certificate | str:
         """The certificate, or the reason why there is none."""
         t, T = self.t, self.conversion.horizon
-        if isinstance(theorem := self.conversion.theorem(0.0), str):
-            return theorem
-        if why := self._run["void"] or violated(self.param_groups, self.fresh_samples, T, max(t, 1)):
+        why = self.conversion.hypothesis() or self._run["void"]
+        if why := why or violated(self.param_groups, self.fresh_samples, T, max(t, 1)):
             return why
         if t and T in (t, None):
             return self.conversion.certificate(self._state())

@@ -177,12 +177,6 @@ def width(p: torch.Tensor) -> torch.dtype:
     return torch.float64 if p.dtype == torch.float64 else torch.float32
 
 
-def check_seed(seed: Any) -> None:
-    """Raise unless a seed is a nonnegative whole number."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"`seed` must be a nonnegative whole number; got {seed!r}.")
-
-
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise unless the value is one of the choices."""
     if value not in choices:

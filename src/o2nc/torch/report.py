@@ -5,10 +5,10 @@ from typing import Any
 
 import torch
 
+from ..conversions.practical import PRACTICAL
 from .state import Table
 from .step import Step
 
-PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
 COLUMNS = ("group", "expert", "weight", "regret", "entropy", "effective step")
 
 

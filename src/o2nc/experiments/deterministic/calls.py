@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...conversions import Conversion
-from ...conversions.base import State
+from ...conversions.base import State, check_can_have
 from ..objectives.classifier import Classifier
 from ..runner.records import Floats
 
@@ -55,6 +55,7 @@ class Calls:
 
     def follow(self, conversion: Conversion) -> State:
         """The points of a conversion from the start on, until it is over; returns the last state."""
+        check_can_have(conversion, frozenset({"x", "value"}), "a deterministic run")
         x = np.asarray(self.f.start(np.zeros(1)))
         state = conversion.init(x)
         with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long ends in infinity

@@ -14,7 +14,7 @@ from ..._xp import Array
 BACKENDS = ("numpy", "torch", "jax")
 DTYPES = ("float64", "float32")
 
-Round = Callable[..., tuple[Any, tuple[Array, ...]]]  # (carry, the noise and draws of a round) -> (carry, records)
+Round = Callable[..., tuple[Any, dict[str, Array]]]  # (carry, the noise and draws of a round) -> (carry, records)
 
 
 def check(backend: str, dtype: str) -> None:
@@ -61,8 +61,9 @@ def loop(round: Round, like: Array) -> Round:
 
     On JAX it is one compiled ``lax.scan``, elsewhere a loop.
 
-    >>> carry, (squares,) = loop(lambda c, s: (c + s, (s * s,)), np.zeros(1))(np.zeros((1, 1)), 2 * np.ones((3, 1, 1)))
-    >>> float(carry[0, 0]), squares.shape
+    >>> play = loop(lambda c, s: (c + s, {"square": s * s}), np.zeros(1))
+    >>> carry, found = play(np.zeros((1, 1)), 2 * np.ones((3, 1, 1)))
+    >>> float(carry[0, 0]), found["square"].shape
     (6.0, (3, 1, 1))
     """
     if type(like).__module__.startswith(("jax", "jaxlib")):
@@ -70,13 +71,13 @@ def loop(round: Round, like: Array) -> Round:
 
         return jax.jit(lambda carry, *drawn: jax.lax.scan(lambda c, now: round(c, *now), carry, drawn))
 
-    def plain(carry: Any, *drawn: Array) -> tuple[Any, tuple[Array, ...]]:
+    def plain(carry: Any, *drawn: Array) -> tuple[Any, dict[str, Array]]:
         records = []
         for now in zip(*drawn, strict=True):
             carry, record = round(carry, *now)
             records.append(record)
         xp = _xp.namespace(like)
-        return carry, tuple(xp.stack(column) for column in zip(*records, strict=True))
+        return carry, {name: xp.stack([record[name] for record in records]) for name in records[0]}
 
     return plain
 

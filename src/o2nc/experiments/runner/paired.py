@@ -12,7 +12,8 @@ from ... import _xp
 from ..._xp import Array
 from ...constants import Smooth
 from ...conversions import Conversion, SegmentConversion, SmoothConversion
-from ...losses import DescentLoss, LinearLoss, Loss
+from ...conversions.base import check_can_have
+from ...losses import Loss
 from ...operators import Operator
 from ...oracles import Oracle
 from ...oracles.base import weights_of
@@ -121,10 +122,8 @@ class SideBySide:
 
     def learn(self, state: tuple[Any, ...], loss: Loss) -> tuple[Any, ...]:
         """Each learns from its slice of the loss."""
-        if not isinstance(loss, (LinearLoss, DescentLoss)):
-            raise TypeError(f"`SideBySide` takes a linear or a descent loss; got {type(loss).__name__}.")
         return tuple(
-            oracle.learn(state[k], loss._replace(s=loss.s[k, ...], m=loss.m[k, ...]))
+            oracle.learn(state[k], loss.restricted(lambda v, k=k: v[k, ...]))  # type: ignore[misc]
             for k, oracle in enumerate(self.oracles)
         )
 
@@ -215,25 +214,27 @@ class _Group:
         else:
             oracles = SideBySide(tuple(one.oracle(f, like) for one in methods if one.oracle))
             self.conversion = methods[0].around(oracles, f.constants(HORIZON))
+        check_can_have(self.conversion, frozenset({"x", "r"}), "a paired run")
         self.uniform = "r" in self.conversion.needs
         x = f.start(like) + _xp.zeros((len(methods), R, f.d), like)
         self.carry: Any = (x, self.conversion.init(x))
         self.play_block = backends.loop(self._round, like)
         self.ledgers = [_Ledger(iterations, R) for _ in methods]
 
-    def _round(self, carry: Any, noise: Array, r: Array | None = None) -> tuple[Any, tuple[Array, ...]]:
+    def _round(self, carry: Any, noise: Array, r: Array | None = None) -> tuple[Any, dict[str, Array]]:
         """A round as a pure function; it records gap, squared gradient, and regret and weights, if there are any."""
         x, state = carry
         gap, g = self.f.gap_and_gradient(x)
         dx, after = self.conversion.update(g + noise, state, x, r=r)
         sums, weights = self.conversion.sums(after), self.conversion.weights(state)
-        more = [] if "regret" not in sums else [sums["regret"]]
-        return (x + dx, after), (gap, inner(g, g), *more, *([] if weights is None else [weights]))
+        found = {"gap": gap, "instant": inner(g, g)}
+        found |= {name: sums[name] for name in ("regret",) if name in sums}
+        return (x + dx, after), found if weights is None else found | {"weight": weights[..., -1:]}
 
     def play(self, t: int, *drawn: Array) -> None:
         """The rounds after ``t`` with their noise, (rounds, R, d), and with r of the next samples if it is uniform."""
         self.carry, found = self.play_block(self.carry, *drawn)
-        metrics = dict(zip(("gap", "instant", "regret", "weight"), map(numbers, found), strict=False))
+        metrics = {name: numbers(values) for name, values in found.items()}
         for k, (one, ledger) in enumerate(zip(self.methods, self.ledgers, strict=True)):
             block = {metric: np.ascontiguousarray(values[:, k]) for metric, values in metrics.items()}
             if one.weight is not None:
