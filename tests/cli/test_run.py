@@ -54,3 +54,9 @@ def test_run_names_what_it_knows(arguments, sentence):
     result = invoke("run", *arguments)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+def test_no_iterations_are_refused_with_a_sentence():
+    result = invoke("run", "--objective", "f4", "--iterations", "0")
+    assert result.exit_code == 2
+    assert "`iterations` must be a whole number, at least 1; got 0" in " ".join(result.output.split())

@@ -155,6 +155,7 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
     ['ogd', 'sgd']
     """
     check_count("replications", replications, 1)
+    check_count("iterations", how.get("iterations", 1), 1)
     check_seed(how.get("seed", 0))
     methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
     return play(objective(name), methods, range(replications), **how)

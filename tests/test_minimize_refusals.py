@@ -1,0 +1,129 @@
+"""What `minimize` refuses, and constants that the samples of a run contradict."""
+
+import numpy as np
+import pytest
+
+import o2nc
+from o2nc import Nonsmooth, Smooth
+from o2nc.oracles import Constant
+
+SMOOTH = Smooth(M=6.0, beta=1.0, sigma=0.5, T=60)
+
+
+def noisy_run(sigma, T=2000, n=8):
+    """Noise of variance 8 * 0.25 = 2 around the gradient of sum(1 - cos x)."""
+    noisy = np.arange(10) >= 2
+    sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
+    constants = Smooth(M=20.0, beta=1.0, sigma=sigma, T=T)
+    return o2nc.minimize(sample, np.full((n, 10), 2.0) * ~noisy, oracle=Constant(), constants=constants)
+
+
+def test_a_sigma_that_is_too_small_gets_no_certificate():
+    """0.1 declared and 1.41 true: the tight bound was -0.024 on a square."""
+    with pytest.warns(UserWarning, match="sigma = 0.1 is too small"):
+        result = noisy_run(0.1)
+    assert result.certificate is result.tight is result.a_priori is None
+    assert "the variance of the samples at x1 is about" in result.reason
+    assert "sigma^2 is 0.01" in str(result)
+
+
+def test_a_sigma_that_is_too_small_is_found_over_the_run():
+    """Replications that start apart share no point: the energy of the samples tells."""
+    noisy = np.arange(10) >= 2
+    sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
+    starts = np.full((8, 10), 2.0) * ~noisy + 0.01 * np.arange(8)[:, None]
+    constants = Smooth(M=20.0, beta=1.0, sigma=0.5, T=2000)
+    with pytest.warns(UserWarning, match="it would make the average squared gradient at least .* and at most"):
+        result = o2nc.minimize(sample, starts, oracle=Constant(), constants=constants)
+    assert result.tight is None
+
+
+def test_a_true_sigma_is_not_contradicted():
+    for sigma in (2**0.5, 2.0, 10.0):
+        result = noisy_run(sigma, T=500)
+        assert result.tight is not None
+        assert result.certificate.label == "a-posteriori"
+
+
+def test_rows_are_said_to_be_replications():
+    result = o2nc.minimize(lambda x, rng: np.sin(x), np.ones((5, 4)), oracle=Constant(), constants=SMOOTH)
+    assert str(result).startswith("5 replications: each row of x1 is a run of its own in 4 coordinates")
+    alone = o2nc.minimize(lambda x, rng: np.sin(x), np.ones(4), oracle=Constant(), constants=SMOOTH)
+    assert "replications:" not in str(alone)
+
+
+def test_the_repr_of_estimates_makes_estimates():
+    seen = o2nc.probe(lambda x, rng: 4 * np.sin(x) + rng.choice([-0.3, 0.3], size=x.shape), np.ones(2))
+    estimated = Smooth.estimate(seen, T=100)
+    pasted = eval(repr(estimated), {"Smooth": Smooth, "Probes": o2nc.Probes})
+    assert pasted == estimated
+    assert pasted.practical
+    assert repr(SMOOTH) == f"Smooth(M={SMOOTH.M}, beta={SMOOTH.beta}, sigma={SMOOTH.sigma}, T={SMOOTH.T})"
+
+
+def test_two_replications_do_not_contradict_a_true_sigma():
+    """The squared distances of two samples from their mean are equal: an interval of width 0 says nothing."""
+    constants = Smooth(M=6.0, beta=1.0, sigma=0.3 * 3**0.5, T=5)
+    sample = lambda x, rng: np.sin(x) + 0.3 * rng.normal(size=x.shape)
+    for seed in range(40):
+        o2nc.minimize(sample, np.ones((2, 3)), oracle=Constant(), constants=constants, seed=seed)
+
+
+def test_noise_that_was_declared_to_be_none_is_found():
+    """The worse the lie, the more negative the tight bound; that alone is a contradiction."""
+    sample = lambda x, rng: np.sin(x) + 1.5 * rng.normal(size=x.shape)
+    constants = Smooth(M=6.0, beta=1.0, sigma=0.0, T=2000)
+    with pytest.warns(UserWarning, match="sigma = 0 is too small"):
+        result = o2nc.minimize(sample, np.ones((8, 3)), oracle=Constant(), constants=constants)
+    assert result.certificate is result.a_priori is result.tight is None
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: o2nc.minimize(np.sin, np.ones((0, 3))), "`x1` must have at least one coordinate and one replication"),
+        (lambda: o2nc.minimize(np.sin, np.asarray([np.nan])), "`x1` must be finite"),
+    ],
+)
+def test_a_start_that_is_none_is_refused(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+class Shaped(o2nc.conversions.Conversion):
+    """A displacement of one's own."""
+
+    def __init__(self, dx):
+        self.dx = dx
+
+    def init(self, x, *, tau=None):
+        return ()
+
+    def update(self, s, state, x=None, *, r=None, value=None):
+        return self.dx(s), state
+
+
+def test_a_run_that_leaves_the_finite_numbers_says_so():
+    with pytest.raises(ValueError, match="The point must stay finite; before round 2 it did not"):
+        o2nc.minimize(lambda x, rng: x, np.ones(2), Shaped(lambda s: np.inf * s), rounds=50)
+
+
+@pytest.mark.parametrize("value", [lambda x, rng: np.ones(3), lambda x, rng: np.nan, lambda x, rng: "a"])
+def test_values_are_one_finite_number_a_replication(value):
+    conversion = o2nc.rivals.OnlineScaled(alpha=0.1)
+    with pytest.raises(ValueError, match="`value` must return a finite number"):
+        o2nc.minimize(lambda x, rng: x, np.ones((3, 3)), conversion, rounds=2, value=value)
+
+
+def test_a_displacement_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="`dx` must have the shape"):
+        o2nc.minimize(lambda x, rng: x, np.ones(3), Shaped(lambda s: -s[..., :1]), rounds=2)
+
+
+def test_a_tracker_at_its_bound_is_not_called_clipped():
+    """A gradient of norm L exactly: rounding of |m|^2 alone is no contradiction."""
+    constants = Nonsmooth(L=1.0, M=2000.0, sigma=0.0, lam=1.0, T=1000, a=0.01, eta=1e-3, rho=0.1)
+    g = np.random.default_rng(0).normal(size=10)
+    result = o2nc.minimize(lambda x, rng: g / np.linalg.norm(g), np.zeros(10), oracle=Constant(), constants=constants)
+    assert result.clipped == 0
+    assert result.certificate is not None
