@@ -17,13 +17,13 @@ test: lint wheel .venv/dev
 test-all: .venv/dev
 	$(PYTEST) -m slow
 
-# the built wheel, without extras, in an empty environment
+# the built wheel, without extras, in an empty environment; isolated, since folders of tests are called torch and optax
 wheel: .venv/dev
 	rm -rf build/wheel build/empty
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	$(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
-	build/empty/bin/python -W error tests/imports_without_extras.py
+	build/empty/bin/python -I -W error tests/imports_without_extras.py
 
 lint: .venv/dev
 	$(BIN)/ruff check .
