@@ -10,6 +10,8 @@ from o2nc.experiments.nonsmooth.methods import ALGORITHM2, FACTORS, METHODS
 from o2nc.experiments.objectives import of_kind
 from reduced import invoke
 
+pytestmark = pytest.mark.slow
+
 NAMES = list(of_kind("nonsmooth"))
 
 

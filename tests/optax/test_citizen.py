@@ -60,6 +60,7 @@ def test_masks_and_partitions_leave_the_numbers_alone(tx):
     check(lambda: report(state), ValueError, "`state`", "got 3")
 
 
+@pytest.mark.slow
 @BOTH
 def test_wrappers(tx):
     wanted = run(tx)

@@ -62,6 +62,7 @@ def test_adagrad_reaches_its_bound(name):
         assert 0.9 < share_of_regret_bound(oracle, arena, record) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hull-2", "box-3", "spectral-ball-1"])
 def test_full_adagrad_reaches_its_bound(name):
     """With all gradients on one line; in d dimensions the bound is up to sqrt(d) larger than need be."""

@@ -69,7 +69,16 @@ def check_registered(lib, name, kind):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "kind"), cases())
+def everywhere():
+    """The cases on every library; on JAX, which compiles each, the sets beyond experts and boxes are slow."""
+    for lib in LIBRARIES.values():
+        for name, kind in cases():
+            is_slow = lib.name == "jax" and kind not in ("hull", "box")
+            marks = [pytest.mark.slow] if is_slow else []
+            yield pytest.param(lib, name, kind, marks=marks, id=f"{lib.name}-{name}-{kind}")
+
+
+@pytest.mark.parametrize(("lib", "name", "kind"), everywhere(), indirect=["lib"])
 def test_registered_oracles(lib, name, kind):
     check_registered(lib, name, kind)
 

@@ -174,6 +174,6 @@ def check_uniform(u: Any) -> None:
 def as_scalar(value: Any, zero: Array) -> Array:
     """A number or an array as a scalar in the shape of ``zero``; raise if it has another shape."""
     found = _xp.like(value, zero)
-    if found.ndim and found.shape not in ((1,), zero.shape):
+    if found.ndim and tuple(found.shape) not in ((1,), tuple(zero.shape[-found.ndim :])):
         raise ValueError(f"A number a replication must have shape {tuple(zero.shape)}; got {tuple(found.shape)}.")
     return found + zero

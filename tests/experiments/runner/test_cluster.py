@@ -11,6 +11,8 @@ from o2nc.experiments.paper.experiment import Reproduction
 from o2nc.experiments.runner.engine import compute
 from o2nc.experiments.runner.store import Store
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = Reproduction(replications=2, iterations=20)
 
 # The cluster is started in a process of its own, and the cells are computed through its address.

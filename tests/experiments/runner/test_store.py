@@ -201,6 +201,7 @@ def start(out, *options):
     )
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path):
     settings = Reproduction(replications=2, iterations=400)
     out, whole = tmp_path / "killed", tmp_path / "whole"
