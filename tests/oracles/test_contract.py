@@ -70,15 +70,15 @@ def check_registered(lib, name, kind):
 
 
 def everywhere():
-    """The cases on every library; on JAX, which compiles each, the sets beyond experts and boxes are slow."""
+    """The cases on every library; on JAX, which compiles each, most are slow."""
     for lib in LIBRARIES.values():
         for name, kind in cases():
-            is_slow = lib.name == "jax" and kind not in ("hull", "box")
+            is_slow = lib.name == "jax" and (name, kind) not in QUICK
             marks = [pytest.mark.slow] if is_slow else []
             yield pytest.param(lib, name, kind, marks=marks, id=f"{lib.name}-{name}-{kind}")
 
 
-@pytest.mark.parametrize(("lib", "name", "kind"), everywhere(), indirect=["lib"])
+@pytest.mark.parametrize(("lib", "name", "kind"), list(everywhere()), indirect=["lib"])
 def test_registered_oracles(lib, name, kind):
     check_registered(lib, name, kind)
 

@@ -12,6 +12,8 @@ LR, ALIVE, DEAD = 1e-3, 100, 2000
 NAMES = ("polar", "sign", "shampoo")
 ORDER = 10  # times AdamW
 
+pytestmark = pytest.mark.slow
+
 
 def drift(make, gradient, shape=(8, 6)):
     """How far the entries of a parameter go after round ALIVE, at most; ``gradient`` of t and a generator."""
