@@ -129,6 +129,18 @@ def test_what_is_loaded_is_a_copy(name):
 
 
 @every
+def test_an_optimizer_loads_twice(name):
+    """Trainers load at preparation and again to resume; torch adds to ``defaults`` when it loads."""
+    opt, other = (MAKERS[name](grouped(), 0.02) for _ in range(2))
+    before = stored(opt.state_dict())
+    train(opt, 2)
+    other.load_state_dict(stored(other.state_dict()))
+    other.load_state_dict(before)
+    other.load_state_dict(stored(opt.state_dict()))
+    assert other.t == 2
+
+
+@every
 def test_a_checkpoint_before_the_first_step(name):
     opt, other = (MAKERS[name](grouped(), lr) for lr in (0.02, 0.5))
     state = stored(opt.state_dict())

@@ -18,6 +18,8 @@ from . import parameter_groups as groups
 from .report import Report, violated
 from .shards import anywhere, is_sharded, laid_out, local, replicated
 
+OPTIONS = ("lr", "weight_decay", "maximize", "run")  # not the keys of `defaults`: torch adds others when it loads
+
 
 class Converted(checkpoint.Optimizer):
     r"""A conversion as a ``torch.optim.Optimizer``: the parameters are one vector, the gradients are one sample.
@@ -104,7 +106,7 @@ class Converted(checkpoint.Optimizer):
         if self.t:
             raise ValueError(f"Parameters must be added before the first step; {self.t} rounds were made.")
         param_group = groups.listed_group(param_group)
-        groups.check_keys("A group of `Converted`", param_group, self.defaults)
+        groups.check_keys("A group of `Converted`", param_group, OPTIONS)
         groups.check_group({**self.defaults, **param_group})
         self.state.clear()
         super().add_param_group({**param_group, "run": self._run})
@@ -225,7 +227,7 @@ class Converted(checkpoint.Optimizer):
     def _check_groups(self, saved: list[dict[str, Any]]) -> None:
         for k, group in enumerate(saved):
             checkpoint.check_run(group.get("run"), self.conversion)
-            groups.check_keys(f"`state_dict['param_groups'][{k}]`", group, self.defaults, is_full=True)
+            groups.check_keys(f"`state_dict['param_groups'][{k}]`", group, OPTIONS, is_full=True)
             groups.check_rates(group)
             groups.check_flags({"maximize": group["maximize"]})
 
