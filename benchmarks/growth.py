@@ -24,7 +24,7 @@ from o2nc.oracles.base import example
 from o2nc.states import leaves
 from o2nc.vectors import apply
 
-CONSTANTS = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+CONSTANTS = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=100)
 REPEATS, LEAST = 5, 2e-3  # repetitions, and seconds of one at least
 
 

@@ -80,7 +80,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
     oracle = o2nc.oracles.Hedge([Identity(), Projector.from_mask(~NOISY)])
-    constants = o2nc.Smooth(M=20.0, beta=1.0, sigma=0.5 * 8**0.5, T=given.rounds)
+    constants = o2nc.Smooth.paper(M=20.0, beta=1.0, sigma=0.5 * 8**0.5, T=given.rounds)
     hand, loop, whole = (least(run, given.repeats, oracle, constants) for run in (by_hand, own_loop, minimize))
     print(f"by hand {hand:.3f} s, own loop {loop:.3f} s, minimize {whole:.3f} s of CPU time")
     print(f"minimize / own loop {whole / loop:.2f}, minimize / by hand {whole / hand:.2f}")

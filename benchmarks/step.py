@@ -48,7 +48,7 @@ def inlined(constants, gamma, mask):
 
 def main():
     rng = np.random.default_rng(0)
-    constants = Smooth(M=1128.4, beta=8.0, sigma=0.8, T=20000)
+    constants = Smooth.paper(M=1128.4, beta=8.0, sigma=0.8, T=20000)
     mask = np.arange(D) % 2 == 0
     samples = rng.normal(size=(8, RUNS, D))
     x = np.zeros((RUNS, D))

@@ -20,7 +20,9 @@ ALONG = np.asarray([math.cos(ANGLE), math.sin(ANGLE)])  # the valley
 ACROSS = np.asarray([-math.sin(ANGLE), math.cos(ANGLE)])  # its walls, and the noise
 STEEP, NOISE = 6.0, 2.5
 START = 5.0 * ALONG + 0.9 * ACROSS
-GUESSED = Smooth(M=1875.0, beta=0.01, sigma=NOISE, T=300)  # a = 0.1, eta = 0.156; with the true beta = 6 nothing moves
+GUESSED = Smooth.paper(
+    M=1875.0, beta=0.01, sigma=NOISE, T=300
+)  # a = 0.1, eta = 0.156; with the true beta = 6 nothing moves
 COLOURS = {  # of the lines by label, from those of the other figures
     "valley": "#0072B2", "walls": "#D55E00", "$I$": "#000000", "momentum": "#000000", "Adam's": "#CC79A7",
     "box": "#CC79A7", "Fantope": "#009E73",

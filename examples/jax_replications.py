@@ -36,7 +36,7 @@ def run(conversion, T, seed):
 
 
 def main(rounds, replications):
-    constants = o2nc.Smooth(M=20.0, beta=1.0, sigma=0.5 * 8**0.5, T=rounds)
+    constants = o2nc.Smooth.paper(M=20.0, beta=1.0, sigma=0.5 * 8**0.5, T=rounds)
     learner = o2nc.oracles.AdaHedge([Identity(), Blockwise([Projector.from_mask(~NOISY)])])
     rivals = {
         "learned": o2nc.SmoothConversion(learner, constants, kappa=1.0),

@@ -8,7 +8,7 @@ import o2nc
 
 
 def main():
-    constants = o2nc.Smooth(M=2.0, beta=1.0, sigma=0.0, T=20)
+    constants = o2nc.Smooth.paper(M=2.0, beta=1.0, sigma=0.0, T=20)
     oracle = o2nc.oracles.Hedge([o2nc.operators.Identity()])
     result = o2nc.minimize(lambda x, rng: np.sin(x), np.asarray([3.0]), oracle=oracle, constants=constants)
     assert result.certificate.label == "plug-in", result

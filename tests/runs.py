@@ -16,7 +16,7 @@ TAU = np.asarray([[7], [15], [1]])
 SWAP = np.eye(D)[::-1].copy()
 BASIS = np.linalg.qr(RNG.normal(size=(D, 2)))[0]
 MATRICES = [np.eye(D), np.diag([1.0, 0.0, 1.0, 0.0]), SWAP, BASIS @ BASIS.T]
-SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=ROUNDS)
+SMOOTH = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=ROUNDS)
 NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=ROUNDS)
 
 RATES = {

@@ -36,7 +36,7 @@ def root(value, n=2):
 @settings(max_examples=60, **COMMON)
 @given(M=sizes, beta=sizes, sigma=st.just(0.0) | sizes, T=horizons)
 def test_the_constants_of_algorithm_1(M, beta, sigma, T):
-    constants = Smooth(M=M, beta=beta, sigma=sigma, T=T)
+    constants = Smooth.paper(M=M, beta=beta, sigma=sigma, T=T)
     square = Fraction(M) * Fraction(beta)
     G, noise = root(square), Fraction(sigma) * root(T)
     a = G / max(G, noise)
@@ -54,17 +54,62 @@ def test_the_constants_of_algorithm_1(M, beta, sigma, T):
     assert 0 < constants.a <= 1
 
 
+@settings(max_examples=60, **COMMON)
+@given(gap=sizes | st.none(), M=sizes | st.none(), beta=sizes, sigma=st.just(0.0) | sizes, T=horizons)
+def test_the_sharp_constants(gap, M, beta, sigma, T):
+    assume(gap is not None or M is not None)
+    constants = Smooth(gap=gap, M=M, beta=beta, sigma=sigma, T=T)
+    D = min(Fraction(bound) for bound in (gap, M) if bound is not None)
+    a = min(Fraction(1), 2 * root(Fraction(beta) * D / T) / Fraction(sigma)) if sigma else Fraction(1)
+    for found, exact in (
+        (constants.D, D),
+        (constants.a, a),
+        (constants.c, 1 + a),
+        (constants.eta, a / ((1 + a) * Fraction(beta))),
+    ):
+        assert close(found, exact)
+    if M is None:
+        assert (constants.G, constants.G0, constants.energy()) == (1.0, None, math.inf)
+    else:
+        square = Fraction(M) * Fraction(beta)
+        assert constants.G == constants.G0
+        assert close(constants.G, root(square))
+        longest = root(square + Fraction(sigma) ** 2) + 3 * a / (1 + a) * root(square)
+        assert close(constants.energy(kappa=3.0), T * longest**2)
+    assert eval(repr(constants)) == constants
+
+
+def test_rates_that_are_given():
+    constants = Smooth(gap=1.0, beta=2.0, sigma=1.0, T=100, a=0.5, c=8.0)
+    assert (constants.a, constants.c, constants.eta) == (0.5, 8.0, 1 / 32)
+    assert eval(repr(constants)) == constants
+    assert replace(constants, T=200).a == 0.5
+    derived = Smooth(gap=1.0, beta=2.0, sigma=1.0, T=100)
+    with pytest.raises(ValueError, match="`a` must be tuned again for these constants"):
+        replace(derived, T=200)
+    assert replace(derived, T=200, a=None, c=None) == Smooth(gap=1.0, beta=2.0, sigma=1.0, T=200)
+
+
+@settings(max_examples=60, **COMMON)
+@given(gap=sizes, beta=sizes, sigma=sizes, T=horizons)
+def test_the_constants_of_least_squares(gap, beta, sigma, T):
+    constants = Smooth.least_squares(gap=gap, beta=beta, sigma=sigma, T=T)
+    a, c = Fraction(constants.a), Fraction(constants.c)
+    assert close(a, min(Fraction(1), root((2 + root(2)) * Fraction(beta) * Fraction(gap) / T) / Fraction(sigma)))
+    assert abs(2 / c**2 + a / c - 1) < Fraction(1, 10**14)  # the root of step 8
+
+
 @pytest.mark.parametrize("T", [1, 7, 10**9])
 def test_an_exact_gradient_has_a_equal_to_one(T):
-    constants = Smooth(M=3.0, beta=2.0, sigma=0.0, T=T)
+    constants = Smooth.paper(M=3.0, beta=2.0, sigma=0.0, T=T)
     assert constants.a == 1
     assert constants.eta == 1 / 128
 
 
 def test_a_is_one_until_the_noise_is_felt():
     """sigma sqrt(T) = G at T = 24 for M beta = 6, sigma = 1/2."""
-    assert Smooth(M=3.0, beta=2.0, sigma=0.5, T=24).a == 1
-    assert Smooth(M=3.0, beta=2.0, sigma=0.5, T=25).a == pytest.approx(math.sqrt(24 / 25), rel=1e-15)
+    assert Smooth.paper(M=3.0, beta=2.0, sigma=0.5, T=24).a == 1
+    assert Smooth.paper(M=3.0, beta=2.0, sigma=0.5, T=25).a == pytest.approx(math.sqrt(24 / 25), rel=1e-15)
 
 
 def threshold(L, M, sigma, lam):

@@ -12,13 +12,17 @@ from o2nc.rivals import SGD
 from o2nc.sets import Box
 from sentences import check
 
-SMOOTH = Smooth(M=1.0, beta=1.0, sigma=1.0, T=10)
+SMOOTH = Smooth.paper(M=1.0, beta=1.0, sigma=1.0, T=10)
 NONSMOOTH = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=10)
 EXPERTS = [Identity(), Diagonal(np.full(3, 0.5))]
 
 
 def smooth(**changes):
-    return Smooth(**{"M": 1.0, "beta": 1.0, "sigma": 1.0, "T": 10, **changes})
+    return Smooth.paper(**{"M": 1.0, "beta": 1.0, "sigma": 1.0, "T": 10, **changes})
+
+
+def sharp(**changes):
+    return Smooth(**{"gap": 1.0, "M": 1.0, "beta": 1.0, "sigma": 1.0, "T": 10, **changes})
 
 
 def nonsmooth(**changes):
@@ -37,6 +41,12 @@ WRONG_NUMBERS = {
 }
 NUMBERS = {
     "M": lambda v: smooth(M=v),
+    "gap": lambda v: sharp(gap=v),
+    "M  ": lambda v: sharp(M=v),
+    "beta ": lambda v: sharp(beta=v),
+    "sigma  ": lambda v: sharp(sigma=v),
+    "a ": lambda v: sharp(a=v),
+    "c": lambda v: sharp(c=v),
     "beta": lambda v: smooth(beta=v),
     "sigma": lambda v: smooth(sigma=v),
     "L": lambda v: nonsmooth(L=v),
@@ -56,8 +66,11 @@ NUMBERS = {
     "Hedge(gamma=...)": lambda v: Hedge(EXPERTS, gamma=v),
     "Hedge(gamma0=...)": lambda v: Hedge(EXPERTS, gamma0=v),
 }
-MAY_BE_ZERO = ("sigma", "sigma ", "kappa")
-MAY_BE_NONE = ("a", "eta", "rho", "OGD(eta=...)", "AdaGrad(eta=...)", "FullAdaGrad(eta=...)", "Hedge(gamma=...)")
+MAY_BE_ZERO = ("sigma", "sigma ", "sigma  ", "kappa")
+MAY_BE_NONE = (
+    "gap", "M  ", "a ", "c", "a", "eta", "rho",
+    "OGD(eta=...)", "AdaGrad(eta=...)", "FullAdaGrad(eta=...)", "Hedge(gamma=...)",
+)  # fmt: skip
 MAY_BE_MANY = ("Hedge(gamma=...)",)
 
 

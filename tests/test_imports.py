@@ -156,7 +156,7 @@ def test_a_run_on_numpy_imports_no_other_array_library():
     code = """
 import sys, numpy as np, o2nc
 from o2nc.operators import Identity
-oracle, constants = o2nc.oracles.Hedge([Identity()]), o2nc.Smooth(M=1.0, beta=1.0, sigma=0.0, T=3)
+oracle, constants = o2nc.oracles.Hedge([Identity()]), o2nc.Smooth.paper(M=1.0, beta=1.0, sigma=0.0, T=3)
 o2nc.minimize(lambda x, rng: x, np.ones(2), oracle=oracle, constants=constants)
 print(*{m.split('.')[0] for m in sys.modules})
 """

@@ -17,7 +17,7 @@ from o2nc.oracles import OGD, Constant, Hedge
 from o2nc.progress import progress
 from o2nc.sets import Box
 
-SMOOTH = Smooth(M=6.0, beta=1.0, sigma=0.5, T=60)
+SMOOTH = Smooth.paper(M=6.0, beta=1.0, sigma=0.5, T=60)
 NONSMOOTH = Nonsmooth(L=1.7, M=6.0, sigma=0.5, lam=0.1, T=60)
 LIBRARIES = {
     "numpy": (np.asarray, np.sin),
@@ -66,7 +66,7 @@ def test_the_same_run_on_every_library(library, constants, batch):
 
 
 def test_the_point_is_drawn_uniformly_from_the_trajectory():
-    constants = Smooth(M=6.0, beta=1.0, sigma=0.5, T=8)
+    constants = Smooth.paper(M=6.0, beta=1.0, sigma=0.5, T=8)
     result = o2nc.minimize(
         sampler("numpy"), np.full((4000, 1), 1.5), oracle=Constant(), constants=constants, record=True
     )
@@ -120,7 +120,7 @@ def test_the_share_of_clipped_rounds_shows_wrong_constants():
             sampler("numpy"),
             start("numpy", ()),
             oracle=Constant(),
-            constants=Smooth(M=0.01, beta=0.01, sigma=0.0, T=60),
+            constants=Smooth.paper(M=0.01, beta=0.01, sigma=0.0, T=60),
         )
     assert right.clipped == 0
     assert wrong.clipped > 0.9
@@ -138,7 +138,7 @@ def test_a_gradient_that_is_not_finite_names_the_round_and_keeps_the_state():
     assert np.all(np.isfinite(caught.value.x))
     assert np.all(np.isfinite(caught.value.state.m))
     gradient.t = 0
-    short = Smooth(M=6.0, beta=1.0, sigma=0.5, T=60)
+    short = Smooth.paper(M=6.0, beta=1.0, sigma=0.5, T=60)
     conversion, x = o2nc.SmoothConversion(Hedge([Identity()]), short), start("numpy", ())
     state = conversion.init(x)
     for _ in range(6):
@@ -204,7 +204,10 @@ def test_the_descent_loss_has_its_own_theorem():
     )
     linear, descent, steep = run(0.0), run(1.0), run(16.0)
     assert descent.certificate.terms["range"] == linear.certificate.terms["range"]
-    expected = o2nc.certificates.theorem1_sharp(SMOOTH, float(np.mean(steep.regret)), kappa=16.0)
+    c = SMOOTH
+    expected = o2nc.certificates.theorem_sharp(
+        gap=c.M, beta=c.beta, sigma=c.sigma, T=c.T, a=c.a, c=64.0, regret=c.G * float(np.mean(steep.regret))
+    )
     assert steep.certificate.terms == pytest.approx(expected.terms, rel=1e-12)
     assert steep.certificate.name == expected.name
     assert steep.a_priori.bound > linear.a_priori.bound
@@ -214,7 +217,7 @@ def test_the_descent_loss_has_its_own_theorem():
 
 def test_the_energy_bounds_that_of_the_losses():
     """On a run with the largest gradients and noise that the constants allow, the measured energy comes near."""
-    constants, rng = Smooth(M=2.0, beta=1.0, sigma=3.0, T=50), np.random.default_rng(0)
+    constants, rng = Smooth.paper(M=2.0, beta=1.0, sigma=3.0, T=50), np.random.default_rng(0)
     for kappa in (0.0, 30.0):
         conversion, m = o2nc.SmoothConversion(Constant(), constants, kappa), np.asarray([constants.G0])
         total = 0.0

@@ -7,14 +7,14 @@ import o2nc
 from o2nc import Nonsmooth, Smooth
 from o2nc.oracles import Constant
 
-SMOOTH = Smooth(M=6.0, beta=1.0, sigma=0.5, T=60)
+SMOOTH = Smooth.paper(M=6.0, beta=1.0, sigma=0.5, T=60)
 
 
 def noisy_run(sigma, T=2000, n=8):
     """Noise of variance 8 * 0.25 = 2 around the gradient of sum(1 - cos x)."""
     noisy = np.arange(10) >= 2
     sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
-    constants = Smooth(M=20.0, beta=1.0, sigma=sigma, T=T)
+    constants = Smooth.paper(M=20.0, beta=1.0, sigma=sigma, T=T)
     return o2nc.minimize(sample, np.full((n, 10), 2.0) * ~noisy, oracle=Constant(), constants=constants)
 
 
@@ -32,7 +32,7 @@ def test_a_sigma_that_is_too_small_is_found_over_the_run():
     noisy = np.arange(10) >= 2
     sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
     starts = np.full((8, 10), 2.0) * ~noisy + 0.01 * np.arange(8)[:, None]
-    constants = Smooth(M=20.0, beta=1.0, sigma=0.5, T=2000)
+    constants = Smooth.paper(M=20.0, beta=1.0, sigma=0.5, T=2000)
     with pytest.warns(UserWarning, match="it would make the average squared gradient at least .* and at most"):
         result = o2nc.minimize(sample, starts, oracle=Constant(), constants=constants)
     assert result.tight is None
@@ -58,12 +58,12 @@ def test_the_repr_of_estimates_makes_estimates():
     pasted = eval(repr(estimated), {"Smooth": Smooth, "Probes": o2nc.Probes})
     assert pasted == estimated
     assert pasted.practical
-    assert repr(SMOOTH) == f"Smooth(M={SMOOTH.M}, beta={SMOOTH.beta}, sigma={SMOOTH.sigma}, T={SMOOTH.T})"
+    assert repr(SMOOTH) == f"Smooth.paper(M={SMOOTH.M}, beta={SMOOTH.beta}, sigma={SMOOTH.sigma}, T={SMOOTH.T})"
 
 
 def test_two_replications_do_not_contradict_a_true_sigma():
     """The squared distances of two samples from their mean are equal: an interval of width 0 says nothing."""
-    constants = Smooth(M=6.0, beta=1.0, sigma=0.3 * 3**0.5, T=5)
+    constants = Smooth.paper(M=6.0, beta=1.0, sigma=0.3 * 3**0.5, T=5)
     sample = lambda x, rng: np.sin(x) + 0.3 * rng.normal(size=x.shape)
     for seed in range(40):
         o2nc.minimize(sample, np.ones((2, 3)), oracle=Constant(), constants=constants, seed=seed)
@@ -72,7 +72,7 @@ def test_two_replications_do_not_contradict_a_true_sigma():
 def test_noise_that_was_declared_to_be_none_is_found():
     """The worse the lie, the more negative the tight bound; that alone is a contradiction."""
     sample = lambda x, rng: np.sin(x) + 1.5 * rng.normal(size=x.shape)
-    constants = Smooth(M=6.0, beta=1.0, sigma=0.0, T=2000)
+    constants = Smooth.paper(M=6.0, beta=1.0, sigma=0.0, T=2000)
     with pytest.warns(UserWarning, match="sigma = 0 is too small"):
         result = o2nc.minimize(sample, np.ones((8, 3)), oracle=Constant(), constants=constants)
     assert result.certificate is result.a_priori is result.tight is None

@@ -11,12 +11,13 @@ import torch
 import o2nc
 from conftest import numpy_of
 from o2nc import Blocks, Probes, SegmentConversion, Smooth, SmoothConversion, certificates
+from o2nc.constants import PaperSmooth, SmoothConstants
 from o2nc.experiments.objectives import objective
 from o2nc.oracles import Constant
 from sentences import check
 
 SEEN = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0))
-ESTIMATED = Smooth.estimate(SEEN, T=5)
+ESTIMATED = PaperSmooth.estimate(SEEN, T=5)
 WHY = "practical: the constants were estimated from 8 samples at 2 points"
 
 
@@ -87,7 +88,7 @@ def test_the_constants_carry_what_was_seen():
     assert ESTIMATED.probes is SEEN
     assert ESTIMATED.practical == WHY
     assert replace(ESTIMATED, T=7).practical == WHY
-    assert Smooth(M=1.0, beta=1.0, sigma=0.0, T=5).practical == ""
+    assert Smooth.paper(M=1.0, beta=1.0, sigma=0.0, T=5).practical == ""
     assert str(SEEN).splitlines()[0].startswith("2 points, 8 samples")
 
 
@@ -115,8 +116,18 @@ def test_no_certificate_is_made_of_estimates(name):
 
 def test_every_function_of_the_constants_was_tried():
     public = {name: getattr(certificates, name) for name in certificates.__all__}
-    takes = {name for name, f in public.items() if getattr(f, "__annotations__", {}).get("constants") is Smooth}
+    takes = {
+        name
+        for name, f in public.items()
+        if getattr(f, "__annotations__", {}).get("constants") in (PaperSmooth, SmoothConstants)
+    }
     assert takes == set(CERTIFICATES)
+
+
+def test_estimates_of_the_sharp_constants_are_practical_too():
+    found = Smooth.estimate(SEEN, T=5)
+    assert (found.D, found.beta, found.sigma, found.practical) == (SEEN.M, SEEN.beta, SEEN.sigma, WHY)
+    assert SmoothConversion(Constant(), found).theorem(0.0) == WHY
 
 
 def test_minimize_says_that_it_is_practical():

@@ -9,7 +9,7 @@ from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import Compared, Hedge
 from o2nc.states import pack, unpack
 
-SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+SMOOTH = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=100)
 
 
 def test_states_are_packed_as_plain_data():

@@ -4,7 +4,7 @@ from . import certificates, conversions, directions, learners, operators, oracle
 from ._minimize import NonfiniteGradientError, Result, minimize
 from ._probe import probe
 from .constants import Nonsmooth, Smooth
-from .conversions import NonsmoothConversion, SegmentConversion, SmoothConversion
+from .conversions import NonsmoothConversion, PredictionConversion, SegmentConversion, SmoothConversion
 from .estimates import Probes
 from .vectors import Blocks
 
@@ -14,6 +14,7 @@ __all__ = [
     "NonfiniteGradientError",
     "Nonsmooth",
     "NonsmoothConversion",
+    "PredictionConversion",
     "Probes",
     "Result",
     "SegmentConversion",

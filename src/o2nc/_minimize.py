@@ -17,7 +17,7 @@ import numpy as np
 from . import _xp
 from .certificates import Certificate
 from .checks import brief, check_horizon, check_seed
-from .constants import Nonsmooth, Smooth
+from .constants import Nonsmooth, SmoothConstants
 from .conversions import Conversion, NonsmoothConversion, SmoothConversion
 from .conversions.base import Samples, check_can_have, check_is_conversion
 from .oracles.base import Oracle
@@ -53,16 +53,17 @@ class Result:
 
     >>> import numpy as np
     >>> import o2nc
-    >>> constants = o2nc.Smooth(M=2.0, beta=1.0, sigma=0.0, T=10)
+    >>> constants = o2nc.Smooth(gap=2.0, beta=1.0, sigma=0.0, T=10)
     >>> result = o2nc.minimize(
     ...     lambda x, rng: np.sin(x), np.asarray([3.0]), oracle=o2nc.oracles.Constant(), constants=constants
     ... )
     >>> print(result.certificate)
-    Theorem 1: average squared gradient (plug-in)
+    Sharp theorem: average squared gradient (plug-in)
+      start         0.4
+      gap           0.8
       noise         0
       regret        0
-      range         19.4
-      bound         19.4
+      bound         1.2
       replications  1
       the regret of one run stands for its expectation
     """
@@ -113,7 +114,7 @@ def minimize(
     conversion: Conversion | None = None,
     *,
     oracle: Oracle | None = None,
-    constants: Smooth | Nonsmooth | None = None,
+    constants: SmoothConstants | Nonsmooth | None = None,
     kappa: float = 0.0,
     rounds: int | None = None,
     value: Value | None = None,
@@ -133,7 +134,7 @@ def minimize(
         x1: the starting point: an array of NumPy, torch or JAX of shape (d,), a batch (n, d) of n replications, or
             `Blocks`.
         conversion: one of `o2nc.conversions` or `o2nc.rivals`, or your own. For short, ``oracle`` and ``constants`` in
-            its place mean Algorithm 1 (`Smooth`) or Algorithm 2 (`Nonsmooth`).
+            its place mean Algorithm 1 (`Smooth`, `Smooth.paper`) or Algorithm 2 (`Nonsmooth`).
         oracle: the online learner.
         constants: what is known of f.
         kappa: for smooth f, 0 reveals the paper's linear loss to the oracle, 1 or more the descent loss, which sees the
@@ -157,7 +158,7 @@ def minimize(
     >>> def gradient(x, rng):
     ...     return np.sin(x) + 0.1 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
     >>> oracle = o2nc.oracles.Hedge([Identity(), Projector.from_mask(~noisy)])
-    >>> constants = o2nc.Smooth(M=4.0, beta=1.0, sigma=0.1, T=2000)
+    >>> constants = o2nc.Smooth(gap=4.0, beta=1.0, sigma=0.1, T=200)
     >>> result = o2nc.minimize(gradient, np.asarray([2.0, 0.0]), oracle=oracle, constants=constants)
     >>> bool(abs(result.last[0]) < 0.1)
     True
@@ -235,7 +236,7 @@ def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conve
             raise TypeError("`minimize` takes a `conversion`, or `oracle`, `constants` and `kappa`; got both.")
         check_is_conversion(conversion)
         return conversion
-    if isinstance(constants, Smooth):
+    if isinstance(constants, SmoothConstants):
         return SmoothConversion(oracle, constants, kappa)
     if not isinstance(constants, Nonsmooth):
         got = type(constants).__name__

@@ -76,7 +76,7 @@ def test_the_printed_constants_are_the_next_whole_numbers():
 @pytest.mark.parametrize("sigma", [0.0, 1e-3, 0.01, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("T", [1, 100, 10**6])
 def test_the_sharp_form_is_the_smaller_one_but_not_by_much(sigma, T):
-    c = Smooth(M=2.0, beta=3.0, sigma=sigma, T=T)
+    c = Smooth.paper(M=2.0, beta=3.0, sigma=sigma, T=T)
     G = math.sqrt(6.0)
     assert G**2 / c.a <= (G**2 + G * sigma * math.sqrt(T)) * (1 + 1e-15)
     assert c.a * sigma**2 * T <= G * sigma * math.sqrt(T) * (1 + 1e-15)
@@ -86,7 +86,7 @@ def test_the_sharp_form_is_the_smaller_one_but_not_by_much(sigma, T):
 
 
 def test_the_terms_of_theorem_1():
-    c = Smooth(M=2.0, beta=8.0, sigma=0.5, T=400)  # sqrt(M beta) = 4, sqrt(T) = 20, a = 4/10
+    c = Smooth.paper(M=2.0, beta=8.0, sigma=0.5, T=400)  # sqrt(M beta) = 4, sqrt(T) = 20, a = 4/10
     assert theorem1(c, regret=5.951).terms == pytest.approx({"noise": 10.1, "regret": 8.192 / 100, "range": 3.88})
     terms = theorem1_sharp(c, regret=5.951, V_T=59.51).terms
     assert terms == pytest.approx({"noise": 249.6 * 0.4 / 400, "regret": 0.08192, "range": 574208 / 5951 / 10})

@@ -32,7 +32,7 @@ from o2nc.certificates import (
 )
 from o2nc.constants import Nonsmooth, Smooth
 
-C = Smooth(M=2.0, beta=8.0, sigma=0.5, T=400)  # sqrt(M beta) = 4, a = 4/10, eta = 1/1280
+C = Smooth.paper(M=2.0, beta=8.0, sigma=0.5, T=400)  # sqrt(M beta) = 4, a = 4/10, eta = 1/1280
 TERMS = {"noise": 2.0, "regret": -0.5, "range": 0.25}
 
 

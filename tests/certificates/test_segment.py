@@ -85,7 +85,7 @@ def test_the_start_of_the_segment_has_the_tracking_error_of_algorithm_1(a):
 @pytest.mark.parametrize("r", [0.0, 0.5, 1.0, None])
 def test_on_runs_the_certificates_hold_and_the_tight_one_is_tight(r, kappa):
     runs, d, sigma, T = 64, 3, 0.6, 400
-    constants = Smooth(M=2.0 * d, beta=1.0, sigma=sigma, T=T)
+    constants = Smooth.paper(M=2.0 * d, beta=1.0, sigma=sigma, T=T)
     oracle = AdaHedge([Identity(), Projector.from_mask(np.asarray([True, True, False]))])
     conversion = SegmentConversion(oracle, constants, r=r, kappa=kappa)
     rng = np.random.default_rng(5)

@@ -15,7 +15,7 @@ from o2nc.experiments.paper.numbers import certify
 @pytest.mark.parametrize("size", [0.0, 0.7])
 def test_it_is_an_equality_for_a_quadratic(size):
     T, beta = 6, 3.0
-    constants = Smooth(M=2.0, beta=beta, sigma=size, T=T)
+    constants = Smooth.paper(M=2.0, beta=beta, sigma=size, T=T)
     decreases, squares = [], []
     for signs in product([-1.0, 1.0], repeat=T):  # the expectation, path by path
         x, total = 1.0, 0.0
@@ -45,7 +45,7 @@ def test_it_holds_on_the_runs_and_is_tight(name):
 
 
 def test_one_run_is_a_plug_in():
-    c = Smooth(M=1.0, beta=1.0, sigma=0.5, T=100)
+    c = Smooth.paper(M=1.0, beta=1.0, sigma=0.5, T=100)
     assert tight_sgd(c, [0.1]).label == "plug-in"
     assert tight_sgd(c, [0.1]).interval is None
     with pytest.raises(ValueError, match="`decrease` must hold at least 1 replication"):

@@ -85,28 +85,28 @@ def scenario(name):
     rng = np.random.default_rng(7)
     signs = lambda n, sigma: lambda: rng.choice([-sigma, sigma], (n, 1))
     if name == "exact, from the top to the bottom":
-        c = Smooth(M=1.0, beta=1.0, sigma=0.0, T=1200)
+        c = Smooth.paper(M=1.0, beta=1.0, sigma=0.0, T=1200)
         return c, algorithm_1(wave, c, np.full((1, 1), 2 - 0.01), lambda: 0.0)
     if name == "exact, leaving the top":
-        c = Smooth(M=1.0, beta=1.0, sigma=0.0, T=600)
+        c = Smooth.paper(M=1.0, beta=1.0, sigma=0.0, T=600)
         return c, algorithm_1(wave, c, np.full((1, 1), 2 - 1e-6), lambda: 0.0)
     if name == "exact, leaving the top slowly":  # a = 1/10, yet no noise: V_T = 0
-        c = Smooth(M=1.0, beta=1.0, sigma=10 / math.sqrt(8000), T=8000)
+        c = Smooth.paper(M=1.0, beta=1.0, sigma=10 / math.sqrt(8000), T=8000)
         return c, algorithm_1(wave, c, np.full((1, 1), 2 - 1e-7), lambda: 0.0)
     if name == "exact, in the valley":
-        c = Smooth(M=1.0, beta=1.0, sigma=0.0, T=200)
+        c = Smooth.paper(M=1.0, beta=1.0, sigma=0.0, T=200)
         return c, algorithm_1(wave, c, np.full((1, 1), 1.0), lambda: 0.0)
     if name == "a = 1, from the steepest point":
-        c = Smooth(M=1.0, beta=1.0, sigma=1 / 20, T=400)
+        c = Smooth.paper(M=1.0, beta=1.0, sigma=1 / 20, T=400)
         return c, algorithm_1(wave, c, np.full((400, 1), 1.0), signs(400, c.sigma))
     if name == "noise at the bottom":
-        c = Smooth(M=2.0, beta=1.0, sigma=0.5, T=2000)
+        c = Smooth.paper(M=2.0, beta=1.0, sigma=0.5, T=2000)
         return c, algorithm_1(cosine, c, np.zeros((400, 1)), signs(400, c.sigma))
     if name == "rare large noise":
-        c = Smooth(M=2.0, beta=1.0, sigma=2.0, T=400)
+        c = Smooth.paper(M=2.0, beta=1.0, sigma=2.0, T=400)
         rare = lambda: (rng.random((400, 1)) < 0.01) * signs(400, c.sigma * 10)()
         return c, algorithm_1(cosine, c, np.full((400, 1), 2.0), rare)
-    c = Smooth(M=16.0, beta=1.0, sigma=0.3, T=2000)
+    c = Smooth.paper(M=16.0, beta=1.0, sigma=0.3, T=2000)
     gaussian = lambda: rng.normal(size=(64, 8)) * c.sigma / math.sqrt(8)
     x = np.tile(np.linspace(0.5, 2.5, 8), (64, 1))
     return c, algorithm_1(cosine, c, x, gaussian, gamma={"eight axes, I": None, "eight axes, Hedge": 0.3}[name])

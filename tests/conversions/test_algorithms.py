@@ -167,7 +167,7 @@ def test_float32_in_gives_float32_in_every_floating_leaf(xp, kind):
 
 def test_exact_oracle():
     """sigma = 0: a = 1, the tracker is the last gradient."""
-    constants = Smooth(M=2.0, beta=1.0, sigma=0.0, T=100)
+    constants = Smooth.paper(M=2.0, beta=1.0, sigma=0.0, T=100)
     assert constants.a == 1
     conversion = SmoothConversion(Constant(), constants)
     x = np.asarray([2.0])

@@ -16,7 +16,7 @@ from o2nc.testing import check_conversion
 
 D, SHAPES = 3, [(2, 1), (1,)]
 MASK = np.asarray([1.0, 0.0, 0.5])
-SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+SMOOTH = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=100)
 LIBRARIES = {backend.name: backend for backend in BACKENDS if backend.name in ("numpy", "torch", "jax")}
 CASES = {name: (entry.make, entry.facts.get("predictable", False)) for name, entry in registry.items()} | {
     "linear loss": (lambda oracle: SmoothConversion(oracle, SMOOTH), True),
@@ -80,7 +80,7 @@ def test_what_it_cannot_have_is_refused_before_the_first_round():
 
 
 def test_the_point_of_algorithm_1_is_drawn_uniformly():
-    conversion = SmoothConversion(Constant(), Smooth(M=2.0, beta=1.0, sigma=0.0, T=4))
+    conversion = SmoothConversion(Constant(), Smooth.paper(M=2.0, beta=1.0, sigma=0.0, T=4))
     u = (np.arange(400) + 0.5) / 400
     assert np.unique([conversion.tau(v, 4) for v in u], return_counts=True)[1].tolist() == [100] * 4
     result = o2nc.minimize(lambda x, rng: np.sin(x), np.full((64, 1), 2.0), conversion, record=True)

@@ -26,7 +26,7 @@ from o2nc.oracles import Constant, Hedge
 from o2nc.torch import Converted
 
 D, RUNS, GAMMA = 3, 2, 0.7
-FIRST = Smooth(M=2.0, beta=1.0, sigma=0.7, T=3)  # a_i = 1, 0.82, 0.58: the rate changes with the phase
+FIRST = Smooth.paper(M=2.0, beta=1.0, sigma=0.7, T=3)  # a_i = 1, 0.82, 0.58: the rate changes with the phase
 SWAP = np.eye(D)[::-1].copy()
 LITERAL = [np.eye(D).tolist(), SWAP.tolist()]
 RNG = np.random.default_rng(0)
@@ -72,7 +72,7 @@ def test_the_phases_are_filled_one_after_another():
 @pytest.mark.parametrize("N", [3, 7, 100, 93])  # inside the first phase, and 93 = 3 + 6 + 12 + 24 + 48
 def test_the_bound_follows_from_the_lemmas(N, kappa):
     """The largest S that the three inequalities of the proof allow, each from the function of its lemma."""
-    c, R = Smooth(M=2.0, beta=3.0, sigma=1.3, T=3), 0.7
+    c, R = Smooth.paper(M=2.0, beta=3.0, sigma=1.3, T=3), 0.7
     rates = [(replace(c, T=T).a, n) for T, n in phases(3, N)]
     fall = -descent_lower_bound(c.G, rates[-1][0], 0.0)
     charge = 2 * max(kappa, 1.0) * -(descent_lower_bound(0.0, 1.0, 1.0))  # a <= 1 and |m|^2 <= 2|g|^2 + 2|e|^2
@@ -96,7 +96,7 @@ def test_the_phases_pay_for_the_range_once():
 
 @pytest.mark.parametrize("kappa", [0.0, 16.0])
 def test_one_phase_is_theorem_1_and_more_phases_are_less_than_their_sum(kappa):
-    c = Smooth(M=2.0, beta=3.0, sigma=1.3, T=40)
+    c = Smooth.paper(M=2.0, beta=3.0, sigma=1.3, T=40)
     assert theorem1_doubling(c, 0.7, 40, kappa=kappa).bound == pytest.approx(theorem1_sharp(c, 0.7, kappa=kappa).bound)
     each = [T * theorem1_sharp(replace(c, T=T), 0.7, kappa=kappa).bound for T, _ in phases(40, 600)]
     assert 600 * theorem1_doubling(c, 0.7 * 4, 600, kappa=kappa).bound < 0.6 * sum(each)
@@ -106,7 +106,7 @@ def test_one_phase_is_theorem_1_and_more_phases_are_less_than_their_sum(kappa):
 @pytest.mark.parametrize("T0", [1, 7, 100])
 def test_the_rate_that_the_docstring_states(T0, sigma):
     """168 at every N >= T_0, and 101 where a phase ends."""
-    c = Smooth(M=2.0, beta=3.0, sigma=sigma, T=T0)
+    c = Smooth.paper(M=2.0, beta=3.0, sigma=sigma, T=T0)
     ends = {T0 * (2**k - 1) for k in range(1, 20)}
     for N in sorted(ends | {end + 1 for end in ends} | set(range(T0, T0 + 300))):
         k, factor = len(phases(T0, N)), 101 if N in ends else 168
@@ -134,7 +134,7 @@ def test_the_numbers_of_the_rate():
 def test_the_average_squared_gradient_is_below_the_bound_at_every_round():
     """Cosines with noise from the top of the hills; the regret of Hedge is measured, the bound is of every prefix."""
     R, d, N = 64, 4, 1500
-    c = Smooth(M=2.0 * d, beta=1.0, sigma=0.6, T=50)
+    c = Smooth.paper(M=2.0 * d, beta=1.0, sigma=0.6, T=50)
     oracle = Hedge([Identity(), Diagonal(np.asarray([1.0, 0.0, 1.0, 0.0]))])
     rng = np.random.default_rng(3)
     for learner in (Constant(), oracle):

@@ -14,7 +14,7 @@ from sentences import WRONG_VECTORS, check
 
 X = np.ones(3)
 TORCH = torch.ones(3, dtype=torch.float64)
-SMOOTH = Smooth(M=1.0, beta=1.0, sigma=1.0, T=10)
+SMOOTH = Smooth.paper(M=1.0, beta=1.0, sigma=1.0, T=10)
 NONSMOOTH = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=10)
 CASES = {
     "smooth oracle none": (lambda: SmoothConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
@@ -23,7 +23,7 @@ CASES = {
         lambda: SmoothConversion(Constant(), NONSMOOTH), TypeError, "`constants`", "Smooth(", "got Nonsmooth(",
     ),
     "kappa too large": (
-        lambda: SmoothConversion(Constant(), SMOOTH, kappa=48.0), ValueError, "`kappa`", "47.13; got 48.0",
+        lambda: SmoothConversion(Constant(), SMOOTH, kappa=300.0), ValueError, "`kappa`", "c/a = 202.386; got 300.0",
     ),
     "segment oracle none": (lambda: SegmentConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
     "segment constants": (lambda: SegmentConversion(Constant(), None), TypeError, "`constants`", "Smooth(", "got None"),
@@ -31,7 +31,9 @@ CASES = {
     "nonsmooth oracle none": (
         lambda: NonsmoothConversion(None, NONSMOOTH), TypeError, "`oracle` must", "learn; got None",
     ),
-    "nonsmooth constants": (lambda: NonsmoothConversion(Constant(), SMOOTH), TypeError, "`constants`", "got Smooth("),
+    "nonsmooth constants": (
+        lambda: NonsmoothConversion(Constant(), SMOOTH), TypeError, "`constants`", "got Smooth.paper(",
+    ),
 }  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def test_it_halves_the_scales_of_rows_and_columns_in_logarithms():
 
 
 def test_a_run_inside_theorem_1():
-    constants, shapes = Smooth(M=8.0, beta=1.0, sigma=0.3, T=60), [(2, 2)]
+    constants, shapes = Smooth.paper(M=8.0, beta=1.0, sigma=0.3, T=60), [(2, 2)]
     oracle = Adaptive([Momentum(), Shampoo(shapes=shapes), Sign()])
     sample = lambda x, rng: np.sin(x) + 0.15 * rng.choice([-1.0, 1.0], size=x.shape)
     result = minimize(sample, np.ones((8, 4)), oracle=oracle, constants=constants)

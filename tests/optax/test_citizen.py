@@ -20,7 +20,7 @@ from sentences import check
 RNG = np.random.default_rng(1)
 TREE = {"b": jnp.asarray(RNG.normal(size=3)), "w": jnp.asarray(RNG.normal(size=(3, 4)))}
 GRADIENTS = [jax.tree.map(lambda a: jnp.asarray(RNG.normal(size=a.shape)), TREE) for _ in range(4)]
-CONSTANTS = Smooth(M=8.0, beta=1.0, sigma=0.5, T=4)
+CONSTANTS = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=4)
 HEDGE = hedge(0.1, ["momentum", "adam"], weight_decay=0.01)
 CONVERT = convert(SmoothConversion(Constant(), CONSTANTS))
 BOTH = pytest.mark.parametrize("tx", [HEDGE, CONVERT], ids=["hedge", "convert"])

@@ -26,7 +26,7 @@ ROUNDS = 6
 RNG = np.random.default_rng(0)
 TREE = {"w": RNG.normal(size=(2, 3)), "none": None, "b": [RNG.normal(size=2)]}
 NOISE = jax.tree.map(lambda a: 0.5 * RNG.normal(size=(ROUNDS, *np.shape(a))), TREE)
-SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=ROUNDS)
+SMOOTH = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=ROUNDS)
 NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=ROUNDS)
 LEAVES = [np.asarray(a) for a in jax.tree.leaves(TREE)]  # b[0], w
 
@@ -175,7 +175,7 @@ def test_the_output_point():
 
 def test_the_report_is_the_certificate_of_minimize():
     """Algorithm 1 has no coins: the front doors agree, and the bound appears when the last round is over."""
-    constants = Smooth(M=2.0, beta=1.0, sigma=0.0, T=6)
+    constants = Smooth.paper(M=2.0, beta=1.0, sigma=0.0, T=6)
     oracle = Hedge([Identity(), Dense(0.5 * np.eye(3))], gamma=0.7)
     result = o2nc.minimize(lambda x, rng: np.sin(x), np.ones(3), oracle=oracle, constants=constants)
     conversion = SmoothConversion(Hedge([Identity(), Blockwise([Dense(0.5 * jnp.eye(3))])], gamma=0.7), constants)
@@ -230,7 +230,7 @@ def test_the_certificate_of_replications():
 
 
 def test_wrong_constants_are_noticed():
-    conversion = SmoothConversion(Constant(), Smooth(M=1e-6, beta=1e-6, sigma=0.0, T=3))
+    conversion = SmoothConversion(Constant(), Smooth.paper(M=1e-6, beta=1e-6, sigma=0.0, T=3))
     tx = convert(conversion)
     state = tx.init(jnp.ones(2))
     for _ in range(3):

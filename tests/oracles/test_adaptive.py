@@ -78,7 +78,7 @@ def test_scale_free_directions_get_the_length_of_the_tracker_block_by_block(xp):
 
 def test_one_expert_is_the_conversion_of_that_expert():
     """Momentum alone is the tracker with the identity."""
-    constants, x = Smooth(M=8.0, beta=1.0, sigma=0.5, T=30), np.full(4, 1.0)
+    constants, x = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=30), np.full(4, 1.0)
     one, two = SmoothConversion(Adaptive([Momentum()]), constants), SmoothConversion(Constant(), constants)
     a, b = one.init(x), two.init(x)
     for _ in range(30):
@@ -91,7 +91,7 @@ def test_one_expert_is_the_conversion_of_that_expert():
 def test_the_learner_moves_to_the_expert_that_is_better_and_certificates_hold():
     """Noise on nine of ten coordinates: with the descent loss, Hedge leaves momentum for the mask."""
     runs, d, T = 32, 10, 400
-    constants = Smooth(M=2.0 * d, beta=1.0, sigma=0.9, T=T)
+    constants = Smooth.paper(M=2.0 * d, beta=1.0, sigma=0.9, T=T)
     mask = np.asarray([1.0] + [0.0] * 9)
     oracle = Adaptive([Momentum(), Mask(mask), Adam()], learner=Hedge(gamma=5.0))
     conversion = SmoothConversion(oracle, constants, kappa=16.0)

@@ -79,7 +79,7 @@ def test_no_tracker_no_step_and_learning_goes_on(names, learner, past):
 def test_the_sample_of_the_round_does_not_enter_its_step(names, learner, past, x, s, other):
     """Through Algorithm 1: the same past and two samples in round t give the same step in round t."""
     oracle = Adaptive([DIRECTIONS[name] for name in names], LEARNERS[learner])
-    conversion = SmoothConversion(oracle, Smooth(M=2.0, beta=1.0, sigma=1.0, T=10), kappa=4.0)
+    conversion = SmoothConversion(oracle, Smooth.paper(M=2.0, beta=1.0, sigma=1.0, T=10), kappa=4.0)
     state = conversion.init(x)
     for sample, _ in past:
         _, state = conversion.update(sample, state)
@@ -88,7 +88,7 @@ def test_the_sample_of_the_round_does_not_enter_its_step(names, learner, past, x
 
 def test_the_sample_enters_the_next_step():
     """The property above can fail: one round later the two samples have made a difference."""
-    conversion = SmoothConversion(Adaptive([Momentum(), Adam()]), Smooth(M=2.0, beta=1.0, sigma=1.0, T=10))
+    conversion = SmoothConversion(Adaptive([Momentum(), Adam()]), Smooth.paper(M=2.0, beta=1.0, sigma=1.0, T=10))
     x = np.ones(D)
     states = [conversion.update(s, conversion.init(x))[1] for s in (x, -x)]
     steps = [conversion.update(x, state)[0] for state in states]
@@ -106,7 +106,7 @@ def test_an_a_priori_bound_needs_the_identity_and_a_learner_with_one(names, lear
 @pytest.mark.parametrize(("others", "label"), [([Momentum()], "a-priori"), ([], None)])
 def test_the_certificate_of_a_run(others, label):
     """A run always has its a-posteriori certificate; the a-priori one only with the identity among the experts."""
-    constants = Smooth(M=2.0 * D, beta=1.0, sigma=0.5, T=50)
+    constants = Smooth.paper(M=2.0 * D, beta=1.0, sigma=0.5, T=50)
     found = minimize(
         lambda x, rng: np.sin(x) + 0.2 * rng.choice([-1.0, 1.0], size=x.shape),
         np.ones((4, D)),

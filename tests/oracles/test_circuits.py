@@ -297,7 +297,7 @@ def test_the_contract_on_blocks(library, circuit):
 def test_a_fantope_beside_the_identity_finds_the_projector_and_has_an_a_priori_certificate():
     """Noise off a line, and the descent loss: the weight goes to the learner over projectors of rank one."""
     d, T, line = 5, 300, np.eye(5)[0]
-    constants = Smooth(M=4.0, beta=1.0, sigma=1.0, T=T)
+    constants = Smooth.paper(M=4.0, beta=1.0, sigma=1.0, T=T)
     sample = lambda x, rng: np.sin(x) + 0.5 * (1 - line) * rng.choice([-1.0, 1.0], size=x.shape)
     oracle = OverOracles([Constant(), OGD(Fantope(1))])
     x1 = np.tile(line, (16, 1))

@@ -267,7 +267,7 @@ def test_a_uniform_number_that_is_rounded_to_one_gives_a_finite_step(xp):
 
 
 def test_the_tuned_step_of_normalised_sgd():
-    sgd = NormalizedSGD.tuned(Smooth(M=2.0, beta=3.0, sigma=0.0, T=50))
+    sgd = NormalizedSGD.tuned(Smooth.paper(M=2.0, beta=3.0, sigma=0.0, T=50))
     assert sgd.b == 0
     assert math.isclose(sgd.eta, math.sqrt(2.0 / 3.0 / 50))
 

@@ -175,7 +175,7 @@ def test_without_null_steps_it_is_algorithm_1_with_the_loss_divided():
     """OSGM-H on [0, eta] and Algorithm 1 with r = 1, a = 1, diagonal AdaGrad and the loss over |m|^2."""
     eta = 0.15
     osgm = OnlineScaled(alpha=eta / math.sqrt(2), P1=eta, high=eta)
-    constants = Smooth(M=1e6, beta=1 / (64 * eta), sigma=0.0, T=K)
+    constants = Smooth.paper(M=1e6, beta=1 / (64 * eta), sigma=0.0, T=K)
     ours = SegmentConversion(Normalised(AdaGrad(Box())), constants, r=1.0)
     points, states = follow(NUMPY, osgm, X1, K)
     x = X1

@@ -51,7 +51,7 @@ ORACLES = {
     "compared": lambda device: Compared(OGD(Box()), [Identity()]),
 }
 CONVERSIONS = {
-    "smooth": lambda oracle: SmoothConversion(oracle, Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)),
+    "smooth": lambda oracle: SmoothConversion(oracle, Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=100)),
     "nonsmooth": lambda oracle: NonsmoothConversion(oracle, Nonsmooth(L=1.0, M=1.0, sigma=0.5, lam=0.1, T=100)),
 }
 

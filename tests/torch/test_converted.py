@@ -95,7 +95,7 @@ def test_lr_and_weight_decay_of_each_group():
 
 
 def quick(T=3):
-    return Smooth(M=800.0, beta=1.0, sigma=4.0, T=T)
+    return Smooth.paper(M=800.0, beta=1.0, sigma=4.0, T=T)
 
 
 LARGE = Nonsmooth(L=40.0, M=8.0, sigma=4.0, lam=0.05, T=3, a=0.1, eta=0.1, rho=1.0)
@@ -206,7 +206,7 @@ def test_more_reasons():
     mixed = [{"params": params[:1], "maximize": True}, {"params": params[1:]}]
     assert "some groups are maximised" in Converted(mixed, conversion, fresh_samples=True).reason
     small = Converted(
-        parameters(), SmoothConversion(Constant(), Smooth(M=1e-6, beta=1.0, sigma=0.0, T=3)), fresh_samples=True
+        parameters(), SmoothConversion(Constant(), Smooth.paper(M=1e-6, beta=1.0, sigma=0.0, T=3)), fresh_samples=True
     )
     train(small, 3)
     assert "the tracker was projected in 100% of the rounds" in small.reason

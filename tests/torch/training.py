@@ -41,7 +41,7 @@ from o2nc.sets import Box, Hull, Varying
 from o2nc.torch import Converted, Hedged
 
 SHAPES = [(), (3,), (2, 3), (2, 1, 3, 2)]  # a scalar, a bias, a matrix, a convolution
-SMOOTH = Smooth(M=8.0, beta=1.0, sigma=0.5, T=100)
+SMOOTH = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=100)
 NONSMOOTH = Nonsmooth(L=1.5, M=8.0, sigma=0.5, lam=0.05, T=100)
 
 

@@ -7,6 +7,7 @@ Where a formula needs no root, exact fractions go in and come out. Lemmas are co
 states them.
 """
 
+from ..constants.rates import decreasing_rate, least_squares_rate, sharp_rate
 from .certificate import Certificate
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
 from .lemmas.nonsmooth import (
@@ -43,10 +44,7 @@ from .lemmas.tracking import (
 from .replications import labelled
 from .sgd import tight_sgd
 from .sharp_theorem import (
-    decreasing_rate,
-    least_squares_rate,
     least_squares_regret,
-    sharp_rate,
     sharp_step,
     theorem_sharp,
     theorem_sharp_decreasing,

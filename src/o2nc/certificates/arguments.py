@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from ..checks import check_number
-from ..constants import Smooth
+from ..constants import Nonsmooth, PaperSmooth, SmoothConstants
 
 
 def check_size(name: str, value: float, *, positive: bool = False) -> None:
@@ -29,16 +29,30 @@ def check_sizes(**sizes: float) -> None:
         check_size(name, value)
 
 
-def check_known(constants: Smooth) -> None:
+def check_known(constants: SmoothConstants | Nonsmooth) -> None:
     """Raise unless the constants are known: a bound made of estimates is none.
 
-    >>> from o2nc import Probes
+    >>> from o2nc import Probes, Smooth
     >>> check_known(Smooth.estimate(Probes(8, (0.0, 1.0), (1.0, 1.0), (0.0, 0.0), (1.0, 1.0)), T=10))
     Traceback (most recent call last):
     ValueError: `constants` must be known for a certificate; practical: the constants were estimated from 8 samples at 2 points.
     """  # noqa: E501
     if constants.practical:
         raise ValueError(f"`constants` must be known for a certificate; {constants.practical}.")
+
+
+def check_paper(constants: PaperSmooth) -> None:
+    """Raise unless the constants are known and those of the paper, for which its Theorem 1 is.
+
+    >>> from o2nc import Smooth
+    >>> check_paper(Smooth(gap=1.0, beta=1.0, sigma=0.0, T=10))
+    Traceback (most recent call last):
+    TypeError: `constants` must be Smooth.paper(M, beta, sigma, T) for Theorem 1; got Smooth(gap=1.0, beta=1.0, sigma=0.0, T=10), which `theorem_sharp` is for.
+    """  # noqa: E501
+    if not isinstance(constants, PaperSmooth):
+        hint = ", which `theorem_sharp` is for" if isinstance(constants, SmoothConstants) else ""
+        raise TypeError(f"`constants` must be Smooth.paper(M, beta, sigma, T) for Theorem 1; got {constants!r}{hint}.")
+    check_known(constants)
 
 
 def check_finite(name: str, value: float) -> None:

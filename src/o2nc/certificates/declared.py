@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from ..constants import Smooth
+from ..constants import SmoothConstants
 from .student import mean_interval
 
 LEAST = 3  # replications below which the spread of a variance cannot be told: those of two are always equal
@@ -11,7 +11,7 @@ CONFIDENCE = 0.999  # of the intervals: a true sigma is called too small in one 
 
 
 def noise_objection(
-    constants: Smooth, spread: Sequence[float], energy: Sequence[float], upper: tuple[float, float] | None
+    constants: SmoothConstants, spread: Sequence[float], energy: Sequence[float], upper: tuple[float, float] | None
 ) -> str:
     r"""How the samples of replications contradict sigma, in words with the numbers; nothing if they do not.
 
@@ -27,7 +27,8 @@ def noise_objection(
 
     Reference: none; the variance of a sample, and the identity behind `tight`.
 
-    >>> noise_objection(Smooth(M=1.0, beta=1.0, sigma=0.5, T=10), [1.0, 1.1, 0.9, 1.0], [0.0] * 4, None)
+    >>> from o2nc import Smooth
+    >>> noise_objection(Smooth(gap=1.0, beta=1.0, sigma=0.5, T=10), [1.0, 1.1, 0.9, 1.0], [0.0] * 4, None)
     'sigma = 0.5 is too small: the variance of the samples at x1 is about 1, at least 0.472, and sigma^2 is 0.25'
     """
     sigma, T = constants.sigma, constants.T

@@ -20,8 +20,9 @@ def labelled(theorem: Callable[..., Certificate], regrets: Iterable[float]) -> C
     >>> from functools import partial
     >>> from o2nc import Smooth
     >>> from o2nc.certificates import theorem1
-    >>> found = labelled(partial(theorem1, Smooth(M=1.0, beta=1.0, sigma=0.0, T=97)), [1.0, 3.0])
-    >>> found.label, found.replications, found.bound == theorem1(Smooth(M=1.0, beta=1.0, sigma=0.0, T=97), 2.0).bound
+    >>> constants = Smooth.paper(M=1.0, beta=1.0, sigma=0.0, T=97)
+    >>> found = labelled(partial(theorem1, constants), [1.0, 3.0])
+    >>> found.label, found.replications, found.bound == theorem1(constants, 2.0).bound
     ('a-posteriori', 2, True)
     """
     numbers = replicated("regrets", regrets)

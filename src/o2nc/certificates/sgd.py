@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..constants import Smooth
+from ..constants import SmoothConstants
 from .arguments import check_size, replicated
 from .certificate import Certificate
 from .replications import estimated
@@ -10,7 +10,7 @@ from .theorem_1_tight import known
 
 
 def tight_sgd(
-    constants: Smooth,
+    constants: SmoothConstants,
     decrease: Iterable[float],
     V_T: float | None = None,
     confidence: float = 0.95,
@@ -18,13 +18,13 @@ def tight_sgd(
     rounds: int | None = None,
     measured: float | None = None,
 ) -> Certificate:
-    r"""The bound on the average squared gradient of $x_{t+1}=x_t-\eta s_t$ with the paper's step size.
+    r"""The bound on the average squared gradient of $x_{t+1}=x_t-\eta s_t$ with the step size of the constants.
 
     $$\Bigl(1-\frac{\beta\eta}2\Bigr)S\le\frac{\mathbb E[f(x_1)-f(x_{T+1})]}\eta+\frac{\beta\eta}2V_T.$$
 
     Proof: $f(x_{t+1})\le f(x_t)-\eta\langle g_t,s_t\rangle+\frac{\beta\eta^2}2\|s_t\|^2$ by smoothness, where
     $\mathbb E\langle g_t,s_t\rangle=\mathbb E\|g_t\|^2$ and
-    $\mathbb E\|s_t\|^2=\mathbb E\|g_t\|^2+\mathbb E\|\xi_t\|^2$; sum over t. Here $\beta\eta=a/64$.
+    $\mathbb E\|s_t\|^2=\mathbb E\|g_t\|^2+\mathbb E\|\xi_t\|^2$; sum over t. Here $\beta\eta=a/c$.
 
     Args:
         constants: those of the run.
@@ -36,7 +36,8 @@ def tight_sgd(
 
     Reference: Ghadimi and Lan (2013); the paper's baseline.
 
-    >>> c = Smooth(M=1.0, beta=1.0, sigma=0.5, T=100)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=1.0, sigma=0.5, T=100)
     >>> print(tight_sgd(c, decrease=[0.10, 0.11]))
     SGD, descent lemma: average squared gradient (a-posteriori)
       decrease         0.336526

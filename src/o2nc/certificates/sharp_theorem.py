@@ -4,6 +4,7 @@ import math
 from typing import Unpack
 
 from ..checks import check_horizon
+from ..constants.rates import decreasing_rate, least_squares_rate, sharp_rate, smallest_divisor
 from .arguments import check_finite, check_size, check_sizes
 from .certificate import Certificate, Details
 from .lemmas.sharp import segment_growth
@@ -32,58 +33,8 @@ def sharp_step(beta: float, a: float, *, r: float | None = 0.0, tracked: float =
     """
     check_size("beta", beta, positive=True)
     check_size("tracked", tracked, positive=True)
-    k, qa = tracked * float(segment_growth(r, a)[1]), float(segment_moments(r)[2]) * a
-    c = (qa + math.sqrt(qa**2 + 4 * k)) / 2
+    c = smallest_divisor(a, tracked * float(segment_growth(r, a)[1]), float(segment_moments(r)[2]))
     return c, a / (c * beta)
-
-
-def sharp_rate(gap: float, beta: float, sigma: float, T: int) -> float:
-    r"""The tracking rate that makes the bound with $m_1=0$ smallest, but for terms of order 1/T.
-
-    $$a=\min\Bigl\{1,\ 2\sqrt{\frac{\beta D}{\sigma^2T}}\Bigr\}.$$
-
-    Args:
-        gap: D, the first value of f less its infimum, or a bound on it.
-        beta: smoothness constant.
-        sigma: root of the variance of a sample; 0 gives a = 1.
-        T: number of rounds.
-
-    Reference: the sharp theorem, step 5, in the theory pages.
-
-    >>> sharp_rate(gap=0.5, beta=2.0, sigma=1.0, T=400)
-    0.1
-    """
-    return _rate(4.0, gap, beta, sigma, T)
-
-
-def decreasing_rate(gap: float, beta: float, sigma: float, T: int) -> float:
-    r"""The last tracking rate for the weights $\max\{a,\frac2{t+1}\}$.
-
-    $$a=\min\Bigl\{1,\ \sqrt{\frac{2\beta D}{\sigma^2T}}\Bigr\}.$$
-
-    The arguments are those of ``sharp_rate``.
-
-    Reference: the sharp theorem with decreasing weights, in the theory pages.
-
-    >>> decreasing_rate(gap=0.5, beta=2.0, sigma=1.0, T=200)
-    0.1
-    """
-    return _rate(2.0, gap, beta, sigma, T)
-
-
-def least_squares_rate(gap: float, beta: float, sigma: float, T: int) -> float:
-    r"""The tracking rate for online least squares, where the tracking error counts twice.
-
-    $$a=\min\Bigl\{1,\ \sqrt{\frac{(2+\sqrt2)\beta D}{\sigma^2T}}\Bigr\}.$$
-
-    The arguments are those of ``sharp_rate``.
-
-    Reference: the sharp theorem with online least squares, in the theory pages.
-
-    >>> round(least_squares_rate(gap=0.5, beta=2.0, sigma=1.0, T=400), 6)
-    0.092388
-    """
-    return _rate(2 + math.sqrt(2), gap, beta, sigma, T)
 
 
 def theorem_sharp(
@@ -94,6 +45,7 @@ def theorem_sharp(
     T: int,
     regret: float,
     a: float | None = None,
+    c: float | None = None,
     first: float | None = None,
     V_T: float | None = None,
     r: float | None = 0.0,
@@ -116,6 +68,7 @@ def theorem_sharp(
         regret: GR, the expected static regret against the identity on the losses times G; G is 1 if they are not
             scaled.
         a: tracking rate; that of ``sharp_rate`` by default.
+        c: divisor of the step, at least that of ``sharp_step``, which is the default.
         first: the expected square of the first error, of m_1 minus the first gradient; by default 2 beta D, which is
             enough for m_1 = 0.
         V_T: the sum of the variances of the samples, at most sigma^2 T, which is the default.
@@ -136,7 +89,7 @@ def theorem_sharp(
     check_finite("regret", regret)
     a = sharp_rate(gap, beta, sigma, T) if a is None else a
     first, V_T = _defaults(gap, beta, sigma, T, first, V_T)
-    c, _ = sharp_step(beta, a, r=r)
+    c = _divisor(c, a, sharp_step(beta, a, r=r)[0])
     growth = segment_growth(r, a)[0]
     sums = {
         "start": growth * first / a,
@@ -224,12 +177,13 @@ def theorem_sharp_least_squares(
     lam: float,
     variance: float | None = None,
     a: float | None = None,
+    c: float | None = None,
     first: float | None = None,
     **details: Unpack[Details],
 ) -> Certificate:
     r"""The sharp theorem for the operator that online least squares learns; no regret is left in it.
 
-    With $c=\frac{a+\sqrt{a^2+8}}2$, $\eta=a/(c\beta)$, $m_1=0$, the prediction loss,
+    With $c\ge\frac{a+\sqrt{a^2+8}}2$, $\eta=a/(c\beta)$, $m_1=0$, the prediction loss,
     $X=\frac{2c\beta D}a+\frac{2\mathbb E\|g_1\|^2}a+2a\sigma^2T$ and $\rho=\nu/(\lambda+\sigma^2T+X)<1$,
 
     $$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(x_t)\|^2\le\frac1T\Bigl[X
@@ -244,6 +198,7 @@ def theorem_sharp_least_squares(
         variance: $\nu$ of ``least_squares_regret``; sigma^2 by default, which is enough for one factor and for one
             factor a coordinate.
         a: tracking rate; that of ``least_squares_rate`` by default.
+        c: divisor of the step; the smallest by default.
         first: the expected squared norm of the first gradient; 2 beta D by default.
         details: ``measured``, ``interval``, ``replications`` and ``note`` of the certificate.
 
@@ -262,7 +217,7 @@ def theorem_sharp_least_squares(
     variance = sigma**2 if variance is None else variance
     check_size("variance", variance)
     check_size("lam", lam, positive=True)
-    c, _ = sharp_step(beta, a, tracked=2.0)
+    c = _divisor(c, a, sharp_step(beta, a, tracked=2.0)[0])
     sums = {"start": 2 * first / a, "gap": 2 * c * beta * gap / a, "noise": 2 * a * V_T}
     most = V_T + sum(sums.values())  # of N, but for the regret itself
     if variance >= lam + most:
@@ -272,13 +227,14 @@ def theorem_sharp_least_squares(
     return _average("Sharp theorem, least squares: average squared gradient", sums, T, details)
 
 
-def _rate(factor: float, gap: float, beta: float, sigma: float, T: int) -> float:
-    """min{1, sqrt(factor beta D / (sigma^2 T))}."""
-    check_size("gap", gap, positive=True)
-    check_size("beta", beta, positive=True)
-    check_size("sigma", sigma)
-    check_horizon(T)
-    return min(1.0, math.sqrt(factor * beta * gap / T) / sigma) if sigma else 1.0
+def _divisor(c: float | None, a: float, least: float) -> float:
+    """c, or the smallest one; raise if it is smaller, but for rounding."""
+    if c is None:
+        return least
+    check_size("c", c, positive=True)
+    if c < least * (1 - 1e-12):
+        raise ValueError(f"`c` must be at least {least:.6g} for a = {a:.6g}; got {c}.")
+    return c
 
 
 def _defaults(

@@ -4,12 +4,14 @@ import math
 from fractions import Fraction
 from typing import Unpack
 
-from ..constants import KAPPA_LIMIT, Smooth
-from .arguments import check_finite, check_known, check_size
+from ..constants import PaperSmooth
+from .arguments import check_finite, check_paper, check_size
 from .certificate import Certificate, Details
 
+KAPPA_LIMIT = Fraction(6080, 129)  # where these constants end with the descent loss; the sharp theorem has no such end
 
-def theorem1(constants: Smooth, regret: float, **details: Unpack[Details]) -> Certificate:
+
+def theorem1(constants: PaperSmooth, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The bound on the average squared gradient, with the printed constants.
 
     $$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(x_t)\|^2\le\frac{101\,\sigma\sqrt{M\beta}}{\sqrt T}
@@ -23,7 +25,8 @@ def theorem1(constants: Smooth, regret: float, **details: Unpack[Details]) -> Ce
 
     Reference: Theorem 1.
 
-    >>> print(theorem1(Smooth(M=1.0, beta=4.0, sigma=0.5, T=10_000), regret=-10.0, measured=0.01))
+    >>> from o2nc import Smooth
+    >>> print(theorem1(Smooth.paper(M=1.0, beta=4.0, sigma=0.5, T=10_000), regret=-10.0, measured=0.01))
     Theorem 1: average squared gradient (a-posteriori)
       noise             1.01
       regret            -0.00275315
@@ -35,20 +38,21 @@ def theorem1(constants: Smooth, regret: float, **details: Unpack[Details]) -> Ce
     return _printed("Theorem 1: average squared gradient", constants, regret, details)
 
 
-def minimum_over_iterates(constants: Smooth, regret: float, **details: Unpack[Details]) -> Certificate:
+def minimum_over_iterates(constants: PaperSmooth, regret: float, **details: Unpack[Details]) -> Certificate:
     r"""The same bound for $\min_i\mathbb E\|\nabla f(x_i)\|^2$, a minimum of expectations.
 
     The arguments are those of ``theorem1``. It bounds the best iterate, not the last one.
 
     Reference: Theorem 1, second display.
 
-    >>> round(minimum_over_iterates(Smooth(M=1.0, beta=4.0, sigma=0.5, T=10_000), regret=0.0).bound, 4)
+    >>> from o2nc import Smooth
+    >>> round(minimum_over_iterates(Smooth.paper(M=1.0, beta=4.0, sigma=0.5, T=10_000), regret=0.0).bound, 4)
     1.0488
     """
     return _printed("Theorem 1: smallest expected squared gradient", constants, regret, details)
 
 
-def sqrt_regret(constants: Smooth, C_A: float, **details: Unpack[Details]) -> Certificate:
+def sqrt_regret(constants: PaperSmooth, C_A: float, **details: Unpack[Details]) -> Certificate:
     r"""The classical rate from an oracle whose regret is at most $C_{\mathcal A}\sqrt T$, known before the run.
 
     $$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(x_t)\|^2\le\frac{\sqrt{M\beta}}{\sqrt T}
@@ -56,7 +60,8 @@ def sqrt_regret(constants: Smooth, C_A: float, **details: Unpack[Details]) -> Ce
 
     Reference: Theorem 1 with worst-case regret of order sqrt(T).
 
-    >>> print(sqrt_regret(Smooth(M=1.0, beta=4.0, sigma=0.5, T=10_000), C_A=2.0))
+    >>> from o2nc import Smooth
+    >>> print(sqrt_regret(Smooth.paper(M=1.0, beta=4.0, sigma=0.5, T=10_000), C_A=2.0))
     Theorem 1: regret C_A sqrt(T) (a-priori)
       noise   1.01
       regret  0.055063
@@ -78,12 +83,12 @@ def exact_oracle(M: float, beta: float, T: int, regret: float, **details: Unpack
     >>> exact_oracle(M=1.0, beta=4.0, T=1000, regret=0.0).terms
     {'noise': 0.0, 'regret': 0.0, 'range': 0.388}
     """
-    constants = Smooth(M=M, beta=beta, sigma=0.0, T=T)
+    constants = PaperSmooth(M, beta, sigma=0.0, T=T)
     return _printed("Theorem 1: exact gradients", constants, regret, details)
 
 
 def theorem1_sharp(
-    constants: Smooth, regret: float, V_T: float | None = None, *, kappa: float = 0.0, **details: Unpack[Details]
+    constants: PaperSmooth, regret: float, V_T: float | None = None, *, kappa: float = 0.0, **details: Unpack[Details]
 ) -> Certificate:
     r"""The bound with the fractions of the proof, before they are rounded up to 97 and 101.
 
@@ -110,7 +115,8 @@ def theorem1_sharp(
 
     Reference: Theorem 1, the last display of the proof before the division by T.
 
-    >>> c = Smooth(M=1.0, beta=4.0, sigma=0.5, T=10_000)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=4.0, sigma=0.5, T=10_000)
     >>> round(theorem1_sharp(c, regret=0.0).bound, 4), round(theorem1(c, regret=0.0).bound, 4)
     (1.0068, 1.0488)
     """
@@ -120,14 +126,14 @@ def theorem1_sharp(
 
 def with_factors(
     name: str,
-    constants: Smooth,
+    constants: PaperSmooth,
     regret: float,
     V_T: float | None,
     factors: tuple[float, float, float],
     details: Details,
 ) -> Certificate:
     """The certificate with these factors of G^2 / a, G R and a V_T."""
-    check_known(constants)
+    check_paper(constants)
     check_finite("regret", regret)
     V_T = constants.sigma**2 * constants.T if V_T is None else V_T
     check_size("V_T", V_T)
@@ -189,8 +195,8 @@ def reading(regret: float, stderr: float = 0.0) -> str:
     return start + "the learned preconditioner outperforms the identity on the induced losses."
 
 
-def _printed(name: str, constants: Smooth, regret: float, details: Details) -> Certificate:
-    check_known(constants)
+def _printed(name: str, constants: PaperSmooth, regret: float, details: Details) -> Certificate:
+    check_paper(constants)
     check_finite("regret", regret)
     T, G = constants.T, constants.G
     terms = {

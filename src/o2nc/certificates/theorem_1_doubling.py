@@ -4,8 +4,8 @@ import math
 from typing import Unpack
 
 from ..checks import check_horizon
-from ..constants import Smooth
-from .arguments import check_finite, check_known
+from ..constants import PaperSmooth
+from .arguments import check_finite, check_paper
 from .certificate import Certificate, Details
 from .theorem_1 import sharp_factors
 
@@ -29,7 +29,7 @@ def phases(T0: int, rounds: int) -> list[tuple[int, int]]:
 
 
 def theorem1_doubling(
-    constants: Smooth, regret: float, rounds: int, *, kappa: float = 0.0, **details: Unpack[Details]
+    constants: PaperSmooth, regret: float, rounds: int, *, kappa: float = 0.0, **details: Unpack[Details]
 ) -> Certificate:
     r"""The bound on the average squared gradient over the first N rounds, for every N.
 
@@ -54,7 +54,8 @@ def theorem1_doubling(
 
     Reference: Theorem 1 with phases; the proof is in the theory pages.
 
-    >>> c = Smooth(M=1.0, beta=4.0, sigma=0.5, T=100)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=4.0, sigma=0.5, T=100)
     >>> print(theorem1_doubling(c, regret=0.0, rounds=1500))
     Theorem 1, doubling: average squared gradient (a-posteriori)
       noise   0.202516
@@ -62,7 +63,7 @@ def theorem1_doubling(
       range   2.06628
       bound   2.26879
     """
-    check_known(constants)
+    check_paper(constants)
     check_finite("regret", regret)
     _, c2, c3 = map(float, sharp_factors(kappa))
     G, sigma, begun = constants.G, constants.sigma, phases(constants.T, rounds)

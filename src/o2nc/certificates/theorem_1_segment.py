@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Unpack
 
-from ..constants import Smooth
+from ..constants import PaperSmooth
 from .arguments import check_size
 from .certificate import Certificate, Details
 from .lemmas.tracking import segment_moments
@@ -38,7 +38,7 @@ def segment_factors(r: float | None = 1, kappa: float = 0) -> tuple[float, float
 
 
 def theorem1_segment(
-    constants: Smooth,
+    constants: PaperSmooth,
     regret: float,
     V_T: float | None = None,
     *,
@@ -59,7 +59,8 @@ def theorem1_segment(
 
     Reference: Theorem 1, for other points of the segment.
 
-    >>> c = Smooth(M=1.0, beta=4.0, sigma=0.5, T=10_000)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=4.0, sigma=0.5, T=10_000)
     >>> round(theorem1_segment(c, regret=0.0).bound, 4)
     0.9274
     """

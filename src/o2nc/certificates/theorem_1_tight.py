@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from ..checks import check_horizon
-from ..constants import Smooth
+from ..constants import SmoothConstants
 from .arguments import check_known, replicated, same_length
 from .certificate import Certificate
 from .lemmas.tracking import segment_tracker_error, tracker_error_parts
@@ -11,7 +11,7 @@ from .replications import estimated
 
 
 def tight(
-    constants: Smooth,
+    constants: SmoothConstants,
     Q: Iterable[float],
     N: Iterable[float],
     W: Iterable[float],
@@ -42,7 +42,7 @@ def tight(
         Q: for every replication the sum over the rounds of <s_t, m_t>.
         N: for every replication the sum of ||m_t||^2.
         W: for every replication the sum of ||U_t m_t||^2.
-        first: E||g_1||^2; its bound G0^2 = 2 M beta unless given.
+        first: E||g_1||^2; its bound 2 beta D unless given.
         V_T: the sum of the variances of the samples; sigma^2 times the rounds unless given.
         confidence: of the interval.
         rounds: how many rounds were summed; T unless given.
@@ -50,7 +50,8 @@ def tight(
 
     Reference: Theorem 1, whose proof bounds the same quantities.
 
-    >>> c = Smooth(M=1.0, beta=1.0, sigma=0.5, T=100)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=1.0, sigma=0.5, T=100)
     >>> print(tight(c, Q=[1.0, 1.2], N=[2.0, 2.1], W=[2.0, 2.1], first=0.5))
     Theorem 1, tight: average squared gradient (a-posteriori)
       alignment        0.022
@@ -64,11 +65,11 @@ def tight(
     """
     name = "Theorem 1, tight: average squared gradient"
     T, *bounds = known(constants, rounds, first, V_T)
-    return _from_alignment(name, constants.a, tracker_error_parts, bounds, (Q, N, W), confidence, measured, T)
+    return _from_alignment(name, constants, tracker_error_parts, bounds, (Q, N, W), confidence, measured, T)
 
 
 def tight_regret(
-    constants: Smooth,
+    constants: SmoothConstants,
     regret: Iterable[float],
     N: Iterable[float],
     W: Iterable[float],
@@ -82,7 +83,7 @@ def tight_regret(
 ) -> Certificate:
     r"""The tight certificate with the correlation Q bounded by the regret and the decrease of the objective.
 
-    $$Q\le\frac{\mathbb E[f(x_1)-f(x_{T+1})]}\eta+G\,R+\frac a{128}W,\qquad S\le 2Q-N+E_{tr}.$$
+    $$Q\le\frac{\mathbb E[f(x_1)-f(x_{T+1})]}\eta+G\,R+\frac a{2c}W,\qquad S\le 2Q-N+E_{tr}.$$
 
     Proof: $f(x_{t+1})-f(x_t)\le-\eta\langle g_t,U_tm_t\rangle+\frac{\beta\eta^2}2\|U_tm_t\|^2$ bounds
     $\sum_t\mathbb E\langle s_t,U_tm_t\rangle$, and
@@ -93,8 +94,8 @@ def tight_regret(
         regret: for every replication the linear regret against the identity.
         N: for every replication the sum of ||m_t||^2.
         W: for every replication the sum of ||U_t m_t||^2.
-        decrease: for every replication f(x_1) - f(x_{T+1}); the range M unless given.
-        first: E||g_1||^2; its bound G0^2 = 2 M beta unless given.
+        decrease: for every replication f(x_1) - f(x_{T+1}); its bound D unless given.
+        first: E||g_1||^2; its bound 2 beta D unless given.
         V_T: the sum of the variances of the samples; sigma^2 times the rounds unless given.
         confidence: of the interval.
         rounds: how many rounds were summed; T unless given.
@@ -102,7 +103,8 @@ def tight_regret(
 
     Reference: Theorem 1 and Lemma 7 (descent lower bound).
 
-    >>> c = Smooth(M=1.0, beta=1.0, sigma=0.5, T=100)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=1.0, sigma=0.5, T=100)
     >>> print(tight_regret(c, regret=[-0.5], N=[2.0], W=[2.0], decrease=[0.1], first=0.5))
     Theorem 1, tight with regret: average squared gradient (plug-in)
       decrease      0.64
@@ -117,23 +119,23 @@ def tight_regret(
     """
     T, first, V_T = known(constants, rounds, first, V_T)
     regret = replicated("regret", regret)
-    decrease = [constants.M] * len(regret) if decrease is None else decrease
+    decrease = [constants.D] * len(regret) if decrease is None else decrease
     regret, N, W, decrease = same_length(regret=regret, N=N, W=W, decrease=decrease)
-    G, _, a, eta = constants.values
+    a, c = constants.a, constants.c
     linear = {
-        "decrease": [2 * d / eta for d in decrease],
-        "regret": [2 * G * R for R in regret],
+        "decrease": [2 * d / constants.eta for d in decrease],
+        "regret": [2 * constants.G * R for R in regret],
         "tracker": [-n for n in N],
     }
     name = "Theorem 1, tight with regret: average squared gradient"
     rest: Callable[[float], dict[str, float]] = lambda w: (
-        {"curvature": a * w / 64} | tracker_error_parts(a, first, w, V_T)
+        {"curvature": a * w / c} | tracker_error_parts(a, first, w, V_T, c)
     )
     return estimated(name, linear, [W], rest, confidence, measured, T)
 
 
 def tight_segment(
-    constants: Smooth,
+    constants: SmoothConstants,
     Q: Iterable[float],
     N: Iterable[float],
     W: Iterable[float],
@@ -151,39 +153,46 @@ def tight_segment(
 
     Reference: `tight`, whose identity holds at every point.
 
-    >>> c = Smooth(M=1.0, beta=1.0, sigma=0.1, T=100)
+    >>> from o2nc import Smooth
+    >>> c = Smooth.paper(M=1.0, beta=1.0, sigma=0.1, T=100)
     >>> tight_segment(c, [2.0, 2.2], [2.0, 2.1], [1.0, 1.0], first=0.1).label
     'a-posteriori'
     """
     name = "Theorem 1 on the segment, tight: average squared gradient"
     T, *bounds = known(constants, rounds, first, V_T)
 
-    def error(a: float, first: float, w: float, V_T: float) -> dict[str, float]:
-        return {"tracking error": segment_tracker_error(r, a, first, w, V_T)}
+    def error(a: float, first: float, w: float, V_T: float, c: float) -> dict[str, float]:
+        return {"tracking error": segment_tracker_error(r, a, first, w, V_T, c)}
 
-    return _from_alignment(name, constants.a, error, bounds, (Q, N, W), confidence, measured, T)
+    return _from_alignment(name, constants, error, bounds, (Q, N, W), confidence, measured, T)
 
 
-def known(constants: Smooth, rounds: int | None, first: float | None, V_T: float | None) -> tuple[int, float, float]:
+def known(
+    constants: SmoothConstants, rounds: int | None, first: float | None, V_T: float | None
+) -> tuple[int, float, float]:
     """The number of rounds, and the a-priori bounds of what was not measured."""
     check_known(constants)
     T = constants.T if rounds is None else rounds
     check_horizon(T)
-    return T, constants.G0**2 if first is None else first, constants.sigma**2 * T if V_T is None else V_T
+    return (
+        T,
+        2 * constants.beta * constants.D if first is None else first,
+        constants.sigma**2 * T if V_T is None else V_T,
+    )
 
 
 def _from_alignment(
     name: str,
-    a: float,
-    error: Callable[[float, float, float, float], dict[str, float]],
+    constants: SmoothConstants,
+    error: Callable[[float, float, float, float, float], dict[str, float]],
     bounds: Sequence[float],
     sums: tuple[Iterable[float], Iterable[float], Iterable[float]],
     confidence: float,
     measured: float | None,
     T: int,
 ) -> Certificate:
-    """S = 2 Q - N + E_tr from the sums (Q, N, W), with ``error`` of a, E||g_1||^2, W and V_T for E_tr."""
+    """S = 2 Q - N + E_tr from the sums (Q, N, W), with ``error`` of a, E||g_1||^2, W, V_T and c for E_tr."""
     Q, N, W = same_length(**dict(zip("QNW", sums, strict=True)))
     linear = {"alignment": [2 * q for q in Q], "tracker": [-n for n in N]}
-    first, V_T = bounds
-    return estimated(name, linear, [W], lambda w: error(a, first, w, V_T), confidence, measured, T)
+    (first, V_T), a, c = bounds, constants.a, constants.c
+    return estimated(name, linear, [W], lambda w: error(a, first, w, V_T, c), confidence, measured, T)

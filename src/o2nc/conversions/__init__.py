@@ -4,6 +4,7 @@ from .base import Conversion, registry
 from .doubling import DoublingConversion
 from .nonsmooth import NonsmoothConversion
 from .practical import PracticalConversion
+from .prediction import PredictionConversion
 from .segment import SegmentConversion
 from .smooth import SmoothConversion
 from .tracked import Tracked, TrackedConversion
@@ -14,6 +15,7 @@ __all__ = [
     "DoublingConversion",
     "NonsmoothConversion",
     "PracticalConversion",
+    "PredictionConversion",
     "SegmentConversion",
     "SmoothConversion",
     "Tracked",

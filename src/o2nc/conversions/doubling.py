@@ -1,14 +1,15 @@
 """Algorithm 1 for a horizon that nobody knows: phases, each twice as long as the one before."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate, theorem1_doubling
+from ..constants import PaperSmooth, Smooth
 from ..vectors import Vector, leaf, where, zeros_like
 from .base import Answer, Conversion, Samples, registry
-from .smooth import EXAMPLE, SmoothConversion
+from .smooth import SmoothConversion
 from .tracked import Tracked, first_round
 
 
@@ -33,7 +34,7 @@ class DoublingConversion(SmoothConversion):
 
     Args:
         oracle: the online learner.
-        constants: `Smooth`, whose ``T`` is $T_0$, the length of the first phase.
+        constants: `Smooth.paper`, whose ``T`` is $T_0$, the length of the first phase.
         kappa: as in `SmoothConversion`.
 
     Reference: Theorem 1 with phases, in the theory pages.
@@ -41,13 +42,23 @@ class DoublingConversion(SmoothConversion):
     >>> import numpy as np
     >>> from o2nc import Smooth
     >>> from o2nc.oracles import Constant
-    >>> conversion = DoublingConversion(Constant(), Smooth(M=2.0, beta=1.0, sigma=1.0, T=4))
+    >>> conversion = DoublingConversion(Constant(), Smooth.paper(M=2.0, beta=1.0, sigma=1.0, T=4))
     >>> state = conversion.init(np.asarray([3.0]))
     >>> for _ in range(14):
     ...     dx, state = conversion.update(np.asarray([1.0]), state)
     >>> [int(state.t[0]), int(state.T[0])]  # 4 + 8 rounds are over, and 2 of 16
     [3, 16]
     """
+
+    constants: PaperSmooth
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.constants, PaperSmooth):
+            raise TypeError(
+                f"`constants` must be Smooth.paper(M, beta, sigma, T): phases begin where the first gap is not known; "
+                f"got {self.constants!r}."
+            )
 
     @property
     def horizon(self) -> int | None:
@@ -92,7 +103,7 @@ class DoublingConversion(SmoothConversion):
 
 registry.add(
     "doubling",
-    lambda oracle: DoublingConversion(oracle, replace(EXAMPLE, T=2)),
+    lambda oracle: DoublingConversion(oracle, Smooth.paper(M=2.0, beta=1.0, sigma=0.5, T=2)),
     "Algorithm 1 in phases",
     predictable=True,
 )

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from .._xp import Array
 from ..certificates import Certificate, theorem1_segment, tight_segment
+from ..constants import PaperSmooth
 from ..operators import act
 from ..vectors import Vector, check_like, zero_scalar, zeros_like
 from .base import as_scalar, registry
@@ -28,14 +29,14 @@ class SegmentConversion(SmoothConversion):
 
     The step is committed before the sample that judges it. With $r_t=0$ this is Algorithm 1. With $r_t=1$ the loss sees
     curvature: a direction that overshoots is charged for it. With $r_t$ uniform the loss is an unbiased measurement of
-    $f(x_{t+1})-f(x_t)$. All three take one sample a round, and Theorem 1 holds for each of them word for word, with
-    the squared gradients averaged over the points $y_t$ of the samples.
+    $f(x_{t+1})-f(x_t)$. All three take one sample a round, and the theorems of Algorithm 1 hold for each of them,
+    with the squared gradients averaged over the points $y_t$ of the samples.
 
     As in Algorithm 2 the points that are moved are the $y_t$, and ``x`` of `update` is not used.
 
     Args:
         oracle: the online learner.
-        constants: `Smooth`, which derives G, G0, a and eta.
+        constants: as in `SmoothConversion`.
         kappa: as in `SmoothConversion`.
         r: the place of the sample on the segment, in [0, 1]; None if `update` is given a uniform one each round.
 
@@ -44,7 +45,7 @@ class SegmentConversion(SmoothConversion):
     >>> import numpy as np
     >>> from o2nc import Smooth
     >>> from o2nc.oracles import Constant
-    >>> conversion = SegmentConversion(Constant(), Smooth(M=2.0, beta=1.0, sigma=0.0, T=10), r=1.0)
+    >>> conversion = SegmentConversion(Constant(), Smooth.paper(M=2.0, beta=1.0, sigma=0.0, T=10), r=1.0)
     >>> y = np.asarray([3.0])
     >>> dy, state = conversion.update(np.sin(y), conversion.init(y))  # the first sample already moves the point
     >>> print(f"{dy[0]:.6f}")
@@ -76,7 +77,7 @@ class SegmentConversion(SmoothConversion):
         check_like("s", s, state.run.m)
         eta = self.constants.eta
         loss = self.loss(s, state.run.m, eta)
-        run = one_round(self.oracle, state.run, loss, state.Um, self.constants.a, self.constants.G0)
+        run = one_round(self.oracle, state.run, loss, state.Um, float(self.constants.a), self.constants.G0)
         Um = act(self.oracle.play(run.oracle, run.m), run.m)
         r = state.r if r is None else as_scalar(r, zero_scalar(s))
         return (state.Um * (1 - state.r) + Um * r) * -eta, SegmentState(run, Um, r)
@@ -86,8 +87,10 @@ class SegmentConversion(SmoothConversion):
         return state.run
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
-        """Theorem 1 for this point of the segment."""
-        return theorem1_segment(self.constants, regret, r=self.r, kappa=self.kappa, **details)
+        """The sharp theorem for this point of the segment, or Theorem 1 for the paper's constants."""
+        if isinstance(self.constants, PaperSmooth) and self.kappa <= 1:
+            return theorem1_segment(self.constants, regret, r=self.r, kappa=self.kappa, **details)
+        return self.sharp(regret, r=self.r, **details)
 
     def proved_tight(self, **sums: Any) -> Certificate:
         """The tight certificate for this point of the segment."""

@@ -5,10 +5,10 @@ from statistics import fmean
 from typing import Any
 
 from .. import _xp
-from ..certificates import Certificate, theorem1, theorem1_sharp, tight
+from ..certificates import Certificate, theorem1, theorem_sharp, tight
 from ..certificates.declared import noise_objection
 from ..checks import check_number
-from ..constants import KAPPA_LIMIT, Smooth
+from ..constants import PaperSmooth, Smooth, SmoothConstants
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..operators import act
 from ..oracles.base import Oracle
@@ -26,16 +26,18 @@ class SmoothConversion(TrackedConversion):
 
     Args:
         oracle: the online learner.
-        constants: `Smooth`, which derives G, G0, a and eta.
-        kappa: 0 for the paper's linear loss; up to below 6080/129 for the descent loss, which sees the noise and has
-            the same theorem up to kappa = 1.
+        constants: `Smooth`, which derives a and eta by the sharp theorem, or `Smooth.paper`, as in the paper. Without
+            the range M there is no projection, and G = 1.
+        kappa: 0 for the paper's linear loss; up to c/a for the descent loss, which sees the noise.
 
-    Reference: Algorithm 1 and Theorem 1.
+    Its theorem is the sharp one; with the constants of the paper and kappa <= 1 it is Theorem 1 as printed there.
+
+    Reference: Algorithm 1, Theorem 1, and the sharp theorem in the theory pages.
 
     >>> import numpy as np
     >>> from o2nc import Smooth
     >>> from o2nc.oracles import Constant
-    >>> conversion = SmoothConversion(Constant(), Smooth(M=2.0, beta=1.0, sigma=0.0, T=10))
+    >>> conversion = SmoothConversion(Constant(), Smooth.paper(M=2.0, beta=1.0, sigma=0.0, T=10))
     >>> x = np.asarray([3.0])
     >>> state = conversion.init(x)
     >>> dx, state = conversion.update(np.sin(x), state)  # m_1 = 0: the first round only fills the tracker
@@ -45,16 +47,15 @@ class SmoothConversion(TrackedConversion):
     """
 
     oracle: Oracle
-    constants: Smooth
+    constants: SmoothConstants
     kappa: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.constants, Smooth):
-            raise TypeError(f"`constants` must be Smooth(M, beta, sigma, T); got {self.constants!r}.")
+        check_smooth(self.constants)
         check_number("kappa", self.kappa)
-        if self.kappa >= KAPPA_LIMIT:
-            raise ValueError(f"`kappa` must be below {KAPPA_LIMIT} = {float(KAPPA_LIMIT):.2f}; got {self.kappa}.")
+        if self.kappa > (most := self.constants.c / self.constants.a) * (1 + 1e-12):
+            raise ValueError(f"`kappa` must be at most c/a = {most:.6g}; got {self.kappa}.")
 
     def init(self, x: Vector, *, tau: Any = None) -> Any:
         """m_1 = 0."""
@@ -64,7 +65,7 @@ class SmoothConversion(TrackedConversion):
         self, s: Vector, state: Any, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, Any]:
         """One round; ``s`` is a fresh sample of the gradient at x_t. Nothing else is used."""
-        return self.step(s, state, self.constants.a, self.constants.eta)
+        return self.step(s, state, float(self.constants.a), self.constants.eta)
 
     def step(self, s: Vector, now: Tracked, a: Scalar, eta: Scalar) -> tuple[Vector, Tracked]:
         """A round of Algorithm 1 with these rates."""
@@ -84,10 +85,16 @@ class SmoothConversion(TrackedConversion):
         return state
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
-        """Theorem 1, whose printed constants hold up to kappa = 1."""
-        if self.kappa > 1:
-            return theorem1_sharp(self.constants, regret, kappa=self.kappa, **details)
-        return theorem1(self.constants, regret, **details)
+        """The sharp theorem, or Theorem 1 for the paper's constants, which it prints up to kappa = 1."""
+        if isinstance(self.constants, PaperSmooth) and self.kappa <= 1:
+            return theorem1(self.constants, regret, **details)
+        return self.sharp(regret, **details)
+
+    def sharp(self, regret: float, **details: Any) -> Certificate:
+        """The sharp theorem with this regret."""
+        c = self.constants
+        known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "sigma": c.sigma, "T": c.T, "a": c.a, "c": c.c}
+        return theorem_sharp(**known, regret=c.G * regret, **details)
 
     def tight(self, state: Any, samples: Samples) -> Answer:
         """The tight certificate, or why there is none."""
@@ -100,7 +107,8 @@ class SmoothConversion(TrackedConversion):
 
     def _estimated(self, state: Any, samples: Samples) -> Certificate:
         sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
-        first = min(fmean(samples.first), self.constants.G0**2)  # E|grad f(x_1)|^2 <= E|s_1|^2
+        most = 2 * self.constants.beta * self.constants.D
+        first = min(fmean(samples.first), most)  # E|grad f(x_1)|^2 <= E|s_1|^2
         return self.proved_tight(**sums, first=first)
 
     def proved_tight(self, **sums: Any) -> Certificate:
@@ -120,5 +128,14 @@ class SmoothConversion(TrackedConversion):
         return self.constants.energy(self.kappa)
 
 
-EXAMPLE = Smooth(M=2.0, beta=1.0, sigma=0.5, T=100)
+def check_smooth(constants: Any) -> None:
+    """Raise unless ``constants`` are those of a smooth objective."""
+    if not isinstance(constants, SmoothConstants):
+        raise TypeError(
+            f"`constants` must be Smooth(gap=..., beta=..., sigma=..., T=...) or Smooth.paper(M, beta, sigma, T); "
+            f"got {constants!r}."
+        )
+
+
+EXAMPLE = Smooth(gap=1.0, M=2.0, beta=1.0, sigma=0.5, T=100)
 registry.add("smooth", lambda oracle: SmoothConversion(oracle, EXAMPLE, 0.5), "Algorithm 1", predictable=True)

@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate
 from ..certificates.replications import labelled
-from ..constants import Nonsmooth, Smooth
+from ..constants import Nonsmooth, SmoothConstants
 from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
@@ -86,7 +86,8 @@ class TrackedConversion(Conversion):
     """
 
     oracle: Oracle
-    constants: Smooth | Nonsmooth
+    constants: SmoothConstants | Nonsmooth
+    contractions: ClassVar[bool] = True  # whether the theorem is about contractions only
 
     def __post_init__(self) -> None:
         check_is_oracle("oracle", self.oracle)
@@ -142,8 +143,13 @@ class TrackedConversion(Conversion):
 
     def a_priori(self, x: Vector) -> Answer:
         """The theorem with the bound that the oracle states."""
-        bound = stated_bound(self.oracle, x, self.energy())
-        return "the oracle states no regret bound" if bound == float("inf") else self.theorem(bound, label="a-priori")
+        energy = self.energy()
+        bound = stated_bound(self.oracle, x, energy)
+        if bound < float("inf"):
+            return self.theorem(bound, label="a-priori")
+        if energy == float("inf") and stated_bound(self.oracle, x, 1.0) < bound:
+            return "the regret bound of the oracle needs the range of the objective, `M` of its constants"
+        return "the oracle states no regret bound"
 
     def energy(self) -> float:
         """The bound on the energy of the losses that the constants give."""
@@ -155,6 +161,6 @@ class TrackedConversion(Conversion):
         share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
         if share > CLIPPED_LIMIT:
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
-        if rounds := int(max(seen["longer"])):
+        if self.contractions and (rounds := int(max(seen["longer"]))):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import optax
 
-from ..constants import Smooth
+from ..constants import SmoothConstants
 from ..conversions import SegmentConversion
 from ..directions import Direction, find_all
 from ..learners import Learner, ShortMemoryHedge
@@ -14,7 +14,7 @@ from .trees import Tree
 
 
 def capped(
-    constants: Smooth,
+    constants: SmoothConstants,
     experts: Sequence[str | Direction | optax.GradientTransformation] = ("momentum", "adam", "polar"),
     *,
     params: Tree = None,
@@ -22,7 +22,7 @@ def capped(
     kappa: float = 0.0,
     learner: Learner | None = None,
 ) -> SegmentConversion:
-    r"""The certified relative of `hedge`: directions shortened to $\|m_t\|$, and the step of Theorem 1.
+    r"""The certified relative of `hedge`: directions shortened to $\|m_t\|$, and the step of the theorem.
 
     $$x_{t+1}=x_t-\eta\sum_kw_{t,k}d_{t,k},\qquad\|d_{t,k}\|\le\|m_t\|.$$
 
@@ -47,7 +47,7 @@ def capped(
     >>> import optax
     >>> from o2nc import Smooth
     >>> from o2nc.optax import certificate, convert
-    >>> conversion = capped(Smooth(M=2.0, beta=1.0, sigma=0.0, T=20), ["momentum", optax.scale_by_adam()])
+    >>> conversion = capped(Smooth(gap=2.0, beta=1.0, sigma=0.0, T=20), ["momentum", optax.scale_by_adam()])
     >>> tx, x = convert(conversion), jnp.asarray([1.0, 2.0])
     >>> state = tx.init(x)
     >>> for _ in range(20):

@@ -47,7 +47,7 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
     >>> import optax
     >>> from o2nc import Smooth, SmoothConversion
     >>> from o2nc.oracles import Constant
-    >>> tx = convert(SmoothConversion(Constant(), Smooth(M=2.0, beta=1.0, sigma=0.0, T=1000)))
+    >>> tx = convert(SmoothConversion(Constant(), Smooth(gap=2.0, beta=1.0, sigma=0.0, T=1000)))
     >>> params = {"x": jnp.asarray([3.0])}
     >>> state = tx.init(params)
     >>> for _ in range(2):

@@ -62,7 +62,7 @@ def certificate(conversion: Conversion, state: Any) -> Certificate:
     >>> from o2nc import Smooth, SmoothConversion
     >>> from o2nc.optax import convert
     >>> from o2nc.oracles import Constant
-    >>> conversion = SmoothConversion(Constant(), Smooth(M=1.0, beta=1.0, sigma=0.0, T=1))
+    >>> conversion = SmoothConversion(Constant(), Smooth(gap=1.0, beta=1.0, sigma=0.0, T=1))
     >>> tx = convert(conversion)
     >>> updates, state = tx.update(0.5 * jnp.ones(3), tx.init(jnp.zeros(3)))
     >>> certificate(conversion, state).label

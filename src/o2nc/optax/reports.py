@@ -66,7 +66,7 @@ def report(state: Any) -> Report:
     >>> from o2nc.operators import Identity
     >>> from o2nc.optax import convert
     >>> from o2nc.oracles import Hedge
-    >>> constants = Smooth(M=1.0, beta=1.0, sigma=0.0, T=97)
+    >>> constants = Smooth(gap=1.0, beta=1.0, sigma=0.0, T=97)
     >>> tx = convert(SmoothConversion(Hedge([Identity(), Identity()]), constants))
     >>> [float(w) for w in report(tx.init(jnp.zeros(3))).weights]
     [0.5, 0.5]

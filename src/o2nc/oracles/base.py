@@ -82,6 +82,12 @@ def stated_bound(oracle: Oracle, x: Vector, energy: float) -> float:
     return math.inf if stated is None else stated(x, energy)
 
 
+def stated_moments(oracle: Oracle, x: Vector, sigma: float) -> tuple[float, float] | None:
+    r"""$(\nu,\lambda)$ if an oracle states $E[Reg(I)]\le\frac12[E_{tr}+\nu\log(1+N/\lambda)]$ on `PredictionLoss`."""
+    stated = getattr(oracle, "regret_moments", None)
+    return None if stated is None else stated(x, sigma)
+
+
 def weights_of(oracle: Oracle, state: State) -> Array | None:
     """The weights of its experts, (..., K), of an oracle that has ``weights(state)``; None if it has none."""
     weights = getattr(oracle, "weights", None)

@@ -79,8 +79,13 @@ class FullLeastSquares:
         r"""As that of `LeastSquares`: $\frac12[error+\sigma^2d\log(1+N/(d\lambda))]$, with the variance $\sigma^2$."""
         for name, value in (("error", error), ("sigma", sigma), ("N", N)):
             check_number(name, value)
+        variance, lam = self.regret_moments(x, sigma)
+        return (error + variance * math.log1p(N / lam)) / 2
+
+    def regret_moments(self, x: Vector, sigma: float) -> tuple[float, float]:
+        r"""The numbers $\sigma^2d$ and $d\lambda$ of `expected_bound`."""
         d = x.shape[-1]
-        return (error + sigma**2 * d * math.log1p(N / (d * self.lam))) / 2
+        return sigma**2 * d, d * self.lam
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """inf: see `expected_bound`; the energy does not tell how well the identity predicts."""

@@ -110,7 +110,12 @@ class LeastSquares(OverSet):
         """
         for name, value in (("error", error), ("sigma", sigma), ("N", N)):
             check_number(name, value)
-        return (error + sigma**2 * self.set.gradient_factor(x) ** 2 * math.log1p(N / self.lam)) / 2
+        variance, lam = self.regret_moments(x, sigma)
+        return (error + variance * math.log1p(N / lam)) / 2
+
+    def regret_moments(self, x: Vector, sigma: float) -> tuple[float, float]:
+        r"""The numbers $\sigma^2k$ and $\lambda$ of `expected_bound`."""
+        return sigma**2 * self.set.gradient_factor(x) ** 2, self.lam
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """inf: see `expected_bound`; the energy does not tell how well the identity predicts."""

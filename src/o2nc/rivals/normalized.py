@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from ..checks import check_number, check_share
-from ..constants import Smooth
+from ..constants import PaperSmooth
 from ..conversions.base import Conversion, registry
 from ..vectors import Vector, check_like, check_vector, inner, zeros_like
 
@@ -31,7 +31,8 @@ class NormalizedSGD(Conversion):
     Reference: Cutkosky and Mehta, Momentum improves normalized SGD (2020), Algorithm 1.
 
     >>> import numpy as np
-    >>> sgd = NormalizedSGD(eta=0.5)
+    >>> from o2nc import Smooth
+        >>> sgd = NormalizedSGD(eta=0.5)
     >>> sgd.update(np.asarray([3.0, -4.0]), sgd.init(np.zeros(2)))[0]
     array([-0.3,  0.4])
     """
@@ -44,12 +45,13 @@ class NormalizedSGD(Conversion):
         check_share("NormalizedSGD(b=...)", self.b)
 
     @classmethod
-    def tuned(cls, constants: Smooth) -> "NormalizedSGD":
+    def tuned(cls, constants: PaperSmooth) -> "NormalizedSGD":
         r"""The step and the momentum of the paper's theorem for a smooth objective.
 
         $$1-b=\min\Bigl\{\frac{\sqrt{M\beta}}{\sigma\sqrt T},1\Bigr\},\qquad\eta=\sqrt{\frac{M(1-b)}{\beta T}}.$$
 
-        >>> sgd = NormalizedSGD.tuned(Smooth(M=1.0, beta=4.0, sigma=1.0, T=64))
+        >>> from o2nc import Smooth
+        >>> sgd = NormalizedSGD.tuned(Smooth.paper(M=1.0, beta=4.0, sigma=1.0, T=64))
         >>> print(f"{sgd.b} {sgd.eta}")
         0.75 0.03125
         """

@@ -60,9 +60,9 @@ class Converted(checkpoint.Optimizer):
     >>> from o2nc import Smooth, SmoothConversion
     >>> from o2nc.oracles import Constant
     >>> x = torch.tensor([2.0], requires_grad=True)
-    >>> constants = Smooth(M=2.0, beta=1.0, sigma=0.0, T=500)
+    >>> constants = Smooth(gap=2.0, beta=1.0, sigma=0.0, T=50)
     >>> opt = Converted([x], SmoothConversion(Constant(), constants), fresh_samples=True)
-    >>> for _ in range(500):
+    >>> for _ in range(50):
     ...     opt.zero_grad()
     ...     (1 - torch.cos(x)).sum().backward()
     ...     opt.step()

@@ -72,7 +72,7 @@ def ours(f: Classifier, T: int, factor: float, oracle: Oracle) -> SegmentConvers
     $\eta$ and neither G nor G0.
     """
     claim = 64 * factor
-    return SegmentConversion(oracle, Smooth(M=claim * f.M, beta=f.beta / claim, sigma=0.0, T=T), r=1.0)
+    return SegmentConversion(oracle, Smooth.paper(M=claim * f.M, beta=f.beta / claim, sigma=0.0, T=T), r=1.0)
 
 
 def _certified(calls: Calls) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ... import _xp
 from ..._xp import Array
-from ...constants import Smooth
+from ...constants import PaperSmooth, Smooth
 from ...operators import Operator, Projector
 from ..runner.noise import signs
 
@@ -61,9 +61,9 @@ class Objective(ABC):
         """The almost sure bound on the stochastic gradient, gradient_sup + noise_sup."""
         return self.gradient_sup + self.noise_sup
 
-    def constants(self, T: int) -> Smooth:
-        """The constants of Algorithm 1 for the horizon ``T``."""
-        return Smooth(M=self.M, beta=self.beta, sigma=self.sigma, T=T)
+    def constants(self, T: int) -> PaperSmooth:
+        """The constants of the paper for the horizon ``T``."""
+        return Smooth.paper(M=self.M, beta=self.beta, sigma=self.sigma, T=T)
 
     @abstractmethod
     def start(self, like: Array) -> Array:

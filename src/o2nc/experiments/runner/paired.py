@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ... import _xp
 from ..._xp import Array
-from ...constants import Smooth
+from ...constants import SmoothConstants
 from ...conversions import Conversion, SegmentConversion, SmoothConversion
 from ...conversions.base import check_can_have
 from ...losses import Loss
@@ -66,7 +66,7 @@ class Method:
             return SGD(constants.eta) if self.baseline is None else self.baseline(f)
         return self.around(self.oracle(f, like), constants)
 
-    def around(self, oracle: Oracle, constants: Smooth) -> Conversion:
+    def around(self, oracle: Oracle, constants: SmoothConstants) -> Conversion:
         """Algorithm 1 with ``oracle``, and with the loss and the place of the sample of this method."""
         if self.r == 0:
             return SmoothConversion(oracle, constants, kappa=self.kappa)

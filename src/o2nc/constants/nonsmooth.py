@@ -1,129 +1,13 @@
-"""The constants of the two algorithms, each derived from what is known of the problem."""
+"""The constants of Algorithm 2, derived from what is known of the objective."""
 
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from .checks import brief, check_horizon, check_number
-from .estimates import Probes
-
-KAPPA_LIMIT = Fraction(6080, 129)  # where the constants of Theorem 1 with the descent loss end
-
-
-class SmoothValues(NamedTuple):
-    """The four numbers of line 1 of Algorithm 1."""
-
-    G: float
-    G0: float
-    a: float
-    eta: float
-
-
-@dataclass(frozen=True)
-class Smooth:
-    r"""The constants of Algorithm 1 for a $\beta$-smooth objective of range $M$ and noise of variance $\sigma^2$.
-
-    $$G=\sqrt{M\beta},\quad G_0=\sqrt{2M\beta},\quad a=\frac{G}{\max\{G,\sigma\sqrt T\}},\quad \eta=\frac a{64\beta}.$$
-
-    Args:
-        M: range of the objective, f(x) - f(y) <= M.
-        beta: Lipschitz constant of the gradient.
-        sigma: root of the variance of the stochastic gradient; 0 is an exact gradient.
-        T: horizon, the number of rounds.
-        probes: what M, beta and sigma were estimated from; None if they are known. No certificate is made of estimates.
-
-    Reference: Algorithm 1, line 1.
-
-    >>> c = Smooth(M=1128.4, beta=8.0, sigma=0.8, T=20000)
-    >>> print(f"{c.a:.6f} {c.eta:.5e}")
-    0.839792 1.64022e-03
-    """
-
-    M: float
-    beta: float
-    sigma: float
-    T: int
-    probes: Probes | None = None
-
-    def __post_init__(self) -> None:
-        check_number("M", self.M, positive=True)
-        check_number("beta", self.beta, positive=True)
-        check_number("sigma", self.sigma)
-        check_horizon(self.T)
-        for name, value in self.values._asdict().items():
-            check_number(f"{name} of M, beta, sigma and T", value, positive=True)  # beyond the floating numbers
-
-    def __repr__(self) -> str:
-        """The call that makes it; estimates stay estimates when it is pasted."""
-        known = f"M={self.M!r}, beta={self.beta!r}, sigma={self.sigma!r}, T={self.T!r}"
-        return f"Smooth({known})" if self.probes is None else f"Smooth({known}, probes={self.probes!r})"
-
-    @classmethod
-    def estimate(cls, probes: Probes, T: int) -> "Smooth":
-        """The constants that ``probes`` suggest, its ``M``, ``beta`` and ``sigma``, labelled practical.
-
-        Args:
-            probes: what `o2nc.probe` returned.
-            T: the number of rounds.
-
-        >>> seen = Probes(8, (0.0, 1.0), curvatures=(4.0, 2.0), variances=(0.1, 0.3), squares=(8.0, 2.0))
-        >>> c = Smooth.estimate(seen, T=100)
-        >>> print(c.M, c.beta, c.practical)
-        4.0 4.0 practical: the constants were estimated from 8 samples at 2 points
-        """
-        if not isinstance(probes, Probes):
-            raise TypeError(f"`probes` must be what `o2nc.probe` returns; got {brief(probes)}.")
-        return cls(M=probes.M, beta=probes.beta, sigma=probes.sigma, T=T, probes=probes)
-
-    @property
-    def practical(self) -> str:
-        """Why no theorem is about a run with these constants; empty if they are known."""
-        if self.probes is None:
-            return ""
-        seen = self.probes
-        return f"practical: the constants were estimated from {seen.samples} samples at {len(seen.distances)} points"
-
-    @cached_property
-    def values(self) -> SmoothValues:
-        """``(G, G0, a, eta)``."""
-        G = math.sqrt(self.M * self.beta)
-        a = G / max(G, self.sigma * math.sqrt(self.T))
-        return SmoothValues(G, math.sqrt(2) * G, a, a / (64 * self.beta))
-
-    def energy(self, kappa: float = 0.0) -> float:
-        r"""A bound on the energy $\sum_tE(\|p_t\|\|m_t\|)^2$ of the losses, p_t their gradient in v = U m.
-
-        $\|p_t\|\le(\|s_t\|+\frac{\kappa a}{64}G_0)/G$, $E\|s_t\|^2\le G_0^2+\sigma^2$ and $\|m_t\|\le G_0$; the value
-        of a loss at any contraction is at most $\|p_t\|\|m_t\|$.
-        """
-        return 2 * self.T * (math.hypot(self.G0, self.sigma) + kappa * self.a / 64 * self.G0) ** 2
-
-    @property
-    def G(self) -> float:
-        """The first-order scale sqrt(M beta)."""
-        return self.values.G
-
-    @property
-    def G0(self) -> float:
-        """The radius sqrt(2 M beta) of the tracker's ball, a bound on the gradient."""
-        return self.values.G0
-
-    @property
-    def a(self) -> float:
-        """The tracking rate G / max(G, sigma sqrt(T))."""
-        return self.values.a
-
-    @property
-    def eta(self) -> float:
-        """The step size a / (64 beta)."""
-        return self.values.eta
-
-
-class Tuned(float):
-    """A constant that was derived from the others, not given."""
+from ..checks import check_horizon, check_number
+from .tuned import fill
 
 
 class NonsmoothValues(NamedTuple):
@@ -192,16 +76,7 @@ class Nonsmooth:
             "eta": self.eps**2.5 / (self.B**2 * math.sqrt(self.lam)),
             "rho": self.eps,
         }
-        for name, value in tuned.items():
-            given = getattr(self, name)
-            if given is None:
-                object.__setattr__(self, name, Tuned(value))
-            elif isinstance(given, Tuned) and given != value:  # as `dataclasses.replace` passes it on
-                raise ValueError(
-                    f"`{name}` must be tuned again for these constants, by {name}=None, or kept, by {name}=float(...); "
-                    f"got {given:.6g}, which was tuned for others (now {value:.6g})."
-                )
-            check_number(name, getattr(self, name), positive=True)
+        fill(self, tuned)
         if self.a > 0.5:
             raise ValueError(f"`a` must lie in (0, 1/2]; got {self.a}.")
 
