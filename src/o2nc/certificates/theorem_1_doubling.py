@@ -73,4 +73,5 @@ def theorem1_doubling(
         "regret": c2 * G * regret / rounds,
         "range": G * (64 * c2 * scales[-1] + 2 * c3 * sum(scales)) / rounds,
     }
+    details = {"trivial": constants.trivial, **details}
     return Certificate("Theorem 1, doubling: average squared gradient", terms=terms, **details)

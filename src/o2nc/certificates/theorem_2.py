@@ -45,7 +45,7 @@ def theorem2(constants: Nonsmooth, regret: float, **details: Unpack[Details]) ->
         "output": L / (a * T),
         "localization": constants.lam * localization(a, eta),
     }
-    return Certificate("Theorem 2: local stationarity of the output", terms=terms, **details)
+    return Certificate("Theorem 2: local stationarity of the output", terms=terms, **{"trivial": constants.trivial, **details})
 
 
 def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Details]) -> Certificate:
@@ -79,4 +79,5 @@ def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Detail
         "output": constants.L / (constants.M * constants.lam**0.5) * eps**1.5,
         "regret": 2 * regret / constants.T,
     }
-    return Certificate("Theorem 2, tuned: local stationarity of the output", terms=terms, **details)
+    name = "Theorem 2, tuned: local stationarity of the output"
+    return Certificate(name, terms=terms, **{"trivial": constants.trivial, **details})

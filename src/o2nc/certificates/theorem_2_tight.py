@@ -80,6 +80,7 @@ def tight_nonsmooth(
         lambda e: {"noise": math.sqrt(W * e)},
         confidence,
         measured,
+        trivial=constants.trivial,
     )
 
 
@@ -124,4 +125,4 @@ def held_out_nonsmooth(
         return {"gradient": sum(roots), "spread": constants.lam * means[-1]}
 
     name = "Theorem 2, held out: local stationarity of the output"
-    return estimated(name, {}, [*blocks, spread], rest, confidence, measured)
+    return estimated(name, {}, [*blocks, spread], rest, confidence, measured, trivial=constants.trivial)

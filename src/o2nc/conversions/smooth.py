@@ -1,7 +1,6 @@
 """Algorithm 1: smooth nonconvex optimization by static regret."""
 
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from .. import _xp
@@ -94,22 +93,21 @@ class SmoothConversion(TrackedConversion):
         """The sharp theorem with this regret."""
         c = self.constants
         known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "sigma": c.sigma, "T": c.T, "a": c.a, "c": c.c}
-        return theorem_sharp(**known, regret=c.G * regret, **details)
+        return theorem_sharp(**known, regret=c.G * regret, **{"trivial": c.trivial, **details})
 
     def tight(self, state: Any, samples: Samples) -> Answer:
         """The tight certificate, or why there is none."""
-        if why := self.hypothesis(int(_xp.floats(self.sums(state)["rounds"])[0])):
+        rounds = int(_xp.floats(self.sums(state)["rounds"])[0])
+        if why := self.hypothesis(rounds) or self.objection(state, samples):
             return why
         found = self._estimated(state, samples)
         if found.bound < 0:
             return f"the tight bound on a square is negative, {found.bound:.3g}: sigma is too small, or the run short"
-        return found
+        return self.noted(found, samples)
 
     def _estimated(self, state: Any, samples: Samples) -> Certificate:
         sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
-        most = 2 * self.constants.beta * self.constants.D
-        first = min(fmean(samples.first), most)  # E|grad f(x_1)|^2 <= E|s_1|^2
-        return self.proved_tight(**sums, first=first)
+        return self.proved_tight(**sums, first=samples.first)  # E|grad f(x_1)|^2 <= E|s_1|^2
 
     def proved_tight(self, **sums: Any) -> Certificate:
         """The tight certificate of Algorithm 1."""

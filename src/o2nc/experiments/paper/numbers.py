@@ -118,17 +118,16 @@ def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float
     r"""The certificates of a method over its ``rounds``; those of Theorem 1 need the whole horizon.
 
     The recorded regret is that on the revealed loss, which Theorem 1 takes; its printed constants are for
-    $\kappa\le1$. The tight certificate with the regret takes the linear one, which is less by
-    $\frac{\kappa\beta\eta}{2G}(W-N)$. For samples elsewhere than at the start, ``r`` not 0, they are those of the
-    segment. SGD, which has no tracker, has that of the descent lemma.
+    $\kappa\le1$. The variance of the noise is estimated by its squares, whose interval enters that of the bound. For
+    samples elsewhere than at the start, ``r`` not 0, they are those of the segment. SGD, which has no tracker, has that of the descent lemma.
 
     Reference: Theorem 1.
     """
     f, R = objective(name), record.R
     c = f.constants(HORIZON)
     measured = float(record.mean["average"][-1])
-    V_T = float(record.sums["noise"].mean())  # the variance of the noise that was drawn, at most the declared one
-    noise = {"declared": f.sigma**2, "measured": V_T / rounds}
+    V_T = record.sums["noise"]  # the squares of the noise that was drawn, one number a replication
+    noise = {"declared": f.sigma**2, "measured": float(V_T.mean()) / rounds}
     decrease = record.at("gap", 1) - record.sums["final_gap"]
     if "regret" not in record.mean:
         sgd = certificates.tight_sgd(c, decrease, V_T, rounds=rounds, measured=measured)
@@ -143,10 +142,11 @@ def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float
         if whole:
             found["theorem1_segment"] = certificates.theorem1_segment(c, expected, r=r, kappa=kappa, **details)
     else:
-        linear = regret - kappa * c.beta * c.eta / (2 * c.G) * (sums["W"] - sums["N"])
         found = {
             "tight": certificates.tight(c, *squares, **shared),
-            "tight_regret": certificates.tight_regret(c, linear, *squares[1:], decrease=decrease, **shared),
+            "tight_regret": certificates.tight_regret(
+                c, regret, *squares[1:], decrease=decrease, kappa=kappa, **shared
+            ),
         }
         if whole and kappa <= 1:
             found["theorem1"] = certificates.theorem1(c, expected, **details)
