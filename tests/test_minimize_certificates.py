@@ -29,8 +29,10 @@ def own(x, rng):
     return np.sin(x) + 0.2 * rng.normal(size=x.shape)
 
 
-class Longer(Identity):
-    def __call__(self, v):
+class Longer:
+    """An operator that is no contraction."""
+
+    def __matmul__(self, v):
         return 1.5 * v
 
 
@@ -63,7 +65,7 @@ def test_first_samples_that_are_equal_are_noted():
 
 def test_rare_noise_may_be_absent_from_the_first_samples():
     gradient = lambda x, rng: np.sin(x) + 2.0 * (rng.random(x.shape) < 0.02) * rng.choice([-1.0, 1.0], size=x.shape)
-    result = o2nc.minimize(gradient, np.full((3, 2), 1.5), oracle=Constant(), constants=SMOOTH, seed=0)
+    result = o2nc.minimize(gradient, np.full((3, 2), 1.5), oracle=Constant(), constants=SMOOTH, seed=2)
     assert result.tight.interval[0] < result.tight.bound < result.tight.interval[1]
     assert "equal in all 3 replications" in result.tight.note
 

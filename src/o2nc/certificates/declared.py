@@ -23,7 +23,7 @@ def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], roun
     Reference: none; independent replications with noise are not equal.
 
     >>> dependence_objection(0.5, {"Q": [1.0, 1.0], "N": [2.0, 2.0]}, 1e-12)
-    'the 2 replications are equal, Q = 1 and N = 2 in each, though sigma = 0.5: each needs noise of its own'
+    'the 2 replications are equal, Q = 1 and N = 2 in each, though sigma = 0.5: each needs noise of its own, and without noise sigma is 0'
     >>> dependence_objection(0.5, {"Q": [1.0, 1.1], "N": [2.0, 2.0]}, 1e-12)
     ''
     """
@@ -33,7 +33,10 @@ def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], roun
     if any(max(values) - min(values) > rounding * size for values in sums.values()):
         return ""
     numbers = " and ".join(f"{name} = {values[0]:.6g}" for name, values in sums.items())
-    return f"the {n} replications are equal, {numbers} in each, though sigma = {sigma:g}: each needs noise of its own"
+    return (
+        f"the {n} replications are equal, {numbers} in each, though sigma = {sigma:g}: "
+        "each needs noise of its own, and without noise sigma is 0"
+    )
 
 
 def noise_objection(
