@@ -13,7 +13,8 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 import numpy as np
 
-from o2nc import Smooth, SmoothConversion, probe
+from o2nc import SmoothConversion, probe
+from o2nc.constants import PaperSmooth
 from o2nc.certificates import theorem1_doubling, theorem1_sharp
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
 from o2nc.experiments.objectives import objective, of_kind
@@ -36,7 +37,7 @@ def probed(f, seed, with_values):
         return f.gradient(x) + f.noise_of(rng.choice([-1.0, 1.0], size=(1, 1, f.d)), 0)[0, 0]
 
     value = (lambda x, rng: f.gap(x)) if with_values else None
-    return Smooth.estimate(probe(gradient, f.start(LIKE), value=value, seed=seed), HORIZON)
+    return PaperSmooth.estimate(probe(gradient, f.start(LIKE), value=value, seed=seed), HORIZON)
 
 
 def last(f, make, metric, args, replications):
