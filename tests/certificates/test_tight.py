@@ -184,3 +184,13 @@ def test_the_regret_on_the_loss_that_was_revealed_will_do(kappa):
     assert found.interval == pytest.approx(by_hand.interval, rel=1e-12)
     if conversion.kappa:
         assert tight_regret(c, state.regret[:, 0], **given).bound < 0.99 * found.bound
+
+
+@pytest.mark.parametrize("n", [8, 32])
+def test_students_interval_misses_where_large_noise_is_rare(n):
+    """If half of the batches see no event, the interval that is for 95% covers in about half of the cases."""
+    rng, rate, missed = np.random.default_rng(n), 0.7 / n, 0
+    for _ in range(1000):
+        low, high = mean_interval(rng.normal(0.0, 0.01, n) + rng.poisson(rate, n))
+        missed += not low <= rate <= high
+    assert 400 < missed < 600

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 LABELS = ("a-priori", "a-posteriori", "plug-in")
-STUDENT = "the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare"
+STUDENT = (
+    "the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare"
+)
 NEGATIVE = "a bound below 0 on what is never negative: an estimate is too low by chance, or a constant too small"
 
 

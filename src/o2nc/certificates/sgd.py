@@ -46,6 +46,7 @@ def tight_sgd(
       bound            0.336917
       bound, interval  [0.1333, 0.540534]
       replications     2
+      the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare
     """
     T, moments = known(constants, rounds, None, V_T)
     half = constants.beta * constants.eta / 2

@@ -66,6 +66,7 @@ def tight(
       bound            0.0435751
       bound, interval  [0.00524005, 0.0818651]
       replications     2
+      the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare
     """
     name = "Theorem 1, tight: average squared gradient"
     T, moments = known(constants, rounds, first, V_T)

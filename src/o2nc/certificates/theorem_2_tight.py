@@ -68,6 +68,7 @@ def tight_nonsmooth(
       bound            0.539549
       bound, interval  [-0.224002, 1.3031]
       replications     2
+      the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare
     """
     (W,) = output_mass(constants)
     tracker = replicated("tracker", tracker)
