@@ -14,8 +14,8 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 from o2nc import SmoothConversion, probe
-from o2nc.constants import PaperSmooth
 from o2nc.certificates import theorem1_doubling, theorem1_sharp
+from o2nc.constants import PaperSmooth
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
 from o2nc.experiments.objectives import objective, of_kind
 from o2nc.experiments.paper.methods import METHODS

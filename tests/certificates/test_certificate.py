@@ -71,7 +71,8 @@ def test_the_table():
         "  measured / bound  0.4",
         "  replications      8",
         "  From one run.",
-        "  the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare",
+        "  the interval is Student's, of independent replications: exact for normal sums, "
+        "too short if large noise is rare",
     ]
 
 

@@ -22,8 +22,8 @@ def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], roun
 
     Reference: none; independent replications with noise are not equal.
 
-    >>> dependence_objection(0.5, {"Q": [1.0, 1.0], "N": [2.0, 2.0]}, 1e-12)
-    'the 2 replications are equal, Q = 1 and N = 2 in each, though sigma = 0.5: each needs noise of its own, and without noise sigma is 0'
+    >>> dependence_objection(0.5, {"Q": [1.0, 1.0], "N": [2.0, 2.0]}, 1e-12)[:74]
+    'the 2 replications are equal, Q = 1 and N = 2 in each, though sigma = 0.5:'
     >>> dependence_objection(0.5, {"Q": [1.0, 1.1], "N": [2.0, 2.0]}, 1e-12)
     ''
     """

@@ -52,9 +52,11 @@ def tight_sgd(
     half = constants.beta * constants.eta / 2
     step, share = constants.eta * (1 - half), half / (1 - half)
     decrease, *seen = same_length(decrease=decrease, **moments.estimated)  # of the moments at most V_T
-    linear = {"decrease": [d / step for d in decrease], **{"noise": [share * v for v in each] for each in seen}}
-    if not seen:
+    linear, rest = {"decrease": [d / step for d in decrease]}, dict[str, float]()
+    if seen:
+        linear["noise"] = [share * v for v in seen[0]]
+    else:
         check_size("V_T", moments.V_T)
-    rest: dict[str, float] = {} if seen else {"noise": share * moments.V_T}
+        rest["noise"] = share * moments.V_T
     name = "SGD, descent lemma: average squared gradient"
     return estimated(name, linear, [], lambda: rest, confidence, measured, T, constants.trivial)

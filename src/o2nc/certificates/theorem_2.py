@@ -46,9 +46,8 @@ def theorem2(constants: Nonsmooth, regret: float, **details: Unpack[Details]) ->
         "output": L / (a * T),
         "localization": constants.lam * localization(a, eta),
     }
-    return Certificate(
-        "Theorem 2: local stationarity of the output", terms=terms, **{"trivial": constants.trivial, **details}
-    )
+    details = {"trivial": constants.trivial, **details}
+    return Certificate("Theorem 2: local stationarity of the output", terms=terms, **details)
 
 
 def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Details]) -> Certificate:
@@ -84,4 +83,5 @@ def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Detail
         "regret": 2 * regret / constants.T,
     }
     name = "Theorem 2, tuned: local stationarity of the output"
-    return Certificate(name, terms=terms, **{"trivial": constants.trivial, **details})
+    details = {"trivial": constants.trivial, **details}
+    return Certificate(name, terms=terms, **details)

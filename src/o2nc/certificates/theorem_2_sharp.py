@@ -56,4 +56,5 @@ def theorem2_sharp(
         "localization": constants.lam * localization_sharp(a, eta),
     }
     name = "Theorem 2, sharp: local stationarity of the output"
-    return Certificate(name, terms=terms, **{"trivial": constants.trivial, **details})
+    details = {"trivial": constants.trivial, **details}
+    return Certificate(name, terms=terms, **details)

@@ -166,7 +166,7 @@ class TrackedConversion(Conversion):
         return self.constants.energy()
 
     def objection(self, state: Any, samples: Samples | None = None) -> str:
-        """Constants that are too small, operators that are no contractions, or replications that are not independent."""
+        """Constants that are too small, operators that are no contractions, replications that are not independent."""
         seen = {name: _xp.floats(values) for name, values in self.sums(state).items()}
         share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
         if share > CLIPPED_LIMIT:

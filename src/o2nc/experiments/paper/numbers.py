@@ -119,7 +119,8 @@ def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float
 
     The recorded regret is that on the revealed loss, which Theorem 1 takes; its printed constants are for
     $\kappa\le1$. The variance of the noise is estimated by its squares, whose interval enters that of the bound. For
-    samples elsewhere than at the start, ``r`` not 0, they are those of the segment. SGD, which has no tracker, has that of the descent lemma.
+    samples elsewhere than at the start, ``r`` not 0, they are those of the segment. SGD, which has no
+    tracker, has that of the descent lemma.
 
     Reference: Theorem 1.
     """
