@@ -173,5 +173,7 @@ class TrackedConversion(Conversion):
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
         if rounds := int(max(seen.get("longer", [0]))):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
+        if self.constants.practical:
+            return ""
         rounding = ROUNDINGS * _xp.machine_eps(self.tracked(state).N)
         return dependence_objection(self.constants.sigma, {"Q": seen["Q"], "N": seen["N"]}, rounding)
