@@ -122,7 +122,8 @@ def segment_tracker_error(r: float | None, a: float, first: float, W: float, V_T
     $x_{t+1}$ and $y_t$ are fixed before it, and $\|h_{t+1}-g_t\|\le(1-r_t)\frac ac\|U_tm_t\|$. Sum both over t.
 
     For c = 64 and l = n = a/4 the denominator is at least a, and with $W\le\sum E\|m_t\|^2\le2S+2E_{tr}$,
-    $E\|g_1\|^2\le2G^2$ and $\frac54E(1-r)^2+E[r^2]\le\frac54$ it becomes $E_{tr}\le(20480G^2/a+10240aV_T+25S)/8167$ for every law of r.
+    $E\|g_1\|^2\le2G^2$ and $\frac54E(1-r)^2+E[r^2]\le\frac54$ it becomes
+    $E_{tr}\le(20480G^2/a+10240aV_T+25S)/8167$ for every law of r.
 
     Args:
         r: the place of the sample; None for uniform.
