@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..runner.charts import AMBER, BLACK, BLUE, COLOURS, GREEN, ORANGE, PINK, SKY, Chart, mean_line
+from ..runner.charts import AMBER, BLACK, BLUE, COLOURS, GREEN, ORANGE, PINK, SKY, YELLOW, Chart, mean_line
 from ..runner.records import Record, Records
-from .methods import METHODS, PRIOR
+from .methods import LABELS, PRIOR
 from .numbers import LEARNERS
 
 # colour and width; the paper's two, the control on one of them and the learners are in print, the rest on the page
@@ -17,6 +17,7 @@ STYLES = {
     "projector": (GREEN, 0.9),
     "learned": (PINK, 1.8),
     "blind": (SKY, 1.2),
+    "sharp": (YELLOW, 1.2),
 }
 
 
@@ -33,26 +34,25 @@ def charts(records: Records) -> dict[str, Chart]:
 def _objective(name: str, methods: Mapping[str, Record]) -> Chart:
     """Gap and squared true gradient against the iteration on a linear axis, means over replications."""
     lines = []
-    for method, record in methods.items():
-        colour, width = STYLES[method]
+    for method, (colour, width) in STYLES.items():
+        record = methods[method]
         style: dict[str, Any] = {"dash": "dash" if method == "frozen" else "solid", "width": width}
         style["minor"] = method in ("identity", "projector")
         for panel, metric in enumerate(("gap", "instant")):
-            lines.append(mean_line(record, metric, METHODS[method].label, colour, panel=panel, **style))
+            lines.append(mean_line(record, metric, LABELS[method], colour, panel=panel, **style))
     return Chart((f"{name}: gap", f"{name}: squared gradient"), lines, log=("y", "y"))
 
 
 def _learner(records: Records, method: str) -> Chart:
-    """The weight of P and the regret on all objectives, with 95% bands.
+    """The regret on all objectives, and the weight of P where there is one, with 95% bands.
 
     The weight of the paper's Hedge is drawn less the prior and in millionths: otherwise there is nothing to see.
     """
-    still, label = method == "hedge", METHODS[method].label
-    base, scale = (PRIOR, 1e6) if still else (0.0, 1.0)
-    lines = []
+    label, lines = LABELS[method], []
+    weighs = all("weight" in methods[method].mean for methods in records.values())
     for (name, methods), colour in zip(records.items(), COLOURS, strict=False):
-        lines.append(mean_line(methods[method], "weight", name, colour, base, scale, band=True))
-        lines.append(mean_line(methods[method], "regret", name, colour, panel=1, band=True))
-    words = "weight of P less 1/2, in millionths" if still else "weight of P"
-    rules = [(0, 0.0 if still else PRIOR), (1, 0.0)]
-    return Chart((f"{label}: {words}", f"{label}: regret against I"), lines, rules=rules)
+        lines.append(mean_line(methods[method], "regret", name, colour, band=True))
+        if weighs:
+            lines.append(mean_line(methods[method], "weight", name, colour, PRIOR, 1e6, panel=1, band=True))
+    titles = [f"{label}: regret against I", f"{label}: weight of P less 1/2, in millionths"][: 1 + weighs]
+    return Chart(tuple(titles), lines, rules=[(panel, 0.0) for panel in range(1 + weighs)])
