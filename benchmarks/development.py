@@ -1,19 +1,18 @@
-"""Random smooth objectives on which constants are chosen, of the kind of the paper's four and never those themselves."""
+"""Random smooth objectives on which learners are chosen: of the kind of the paper's four, and none of them."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from o2nc.operators import Operator, Projector, trusted
-
 Floats = NDArray[np.float64]
 TAIL = 3.0  # the index of the Pareto law of heavy noise; E rho^2 = 3
-HORIZON = 20000  # the noise is as large as makes the paper's rate a for this horizon a random number in RATES
-RATES = (0.3, 0.95)
+HORIZON = 20000  # of the paper's rate a
+RATES = (0.5, 0.95)  # where a lies; that of the paper's objectives lies between 0.68 and 0.89
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ SHAPES = (Shape("cosine", _cosine, 2.0), Shape("bowl", _bowl, 1.0), Shape("tanh"
 class Development:
     r"""$f(x)=\sum_iw_i\varphi(y_i)+c\sum_i(1-\cos(y_{i+1}-y_i))$ in the coordinates $y=Qx$, on a ring.
 
-    $f^*=0$, $\beta=\max_iw_i+4c$ and $M=\sum_iw_i\sup\varphi+2cd$. The noise is $\rho B\epsilon$ with fair signs, in the
-    second half of a run B' in the place of B; $\rho=1$, or Pareto of index 3.
+    $f^*=0$, $\beta=\max_iw_i+4c$ and $M=\sum_iw_i\sup\varphi+2cd$. The noise is $\rho B\epsilon$ with fair signs, in
+    the second half of a run with B' in the place of B; $\rho=1$, or Pareto of index 3.
     """
 
     name: str
@@ -74,27 +73,26 @@ class Development:
     M = property(lambda self: self.shape.range * float(self.weights.sum()) + 2 * self.coupling * self.d)
     D = property(lambda self: float(self.value_and_gradient(self.x)[0]))
 
+    @cached_property
+    def _axes(self) -> bool:
+        return bool(np.array_equal(self.Q, np.eye(self.d)))
+
     @property
     def sigma(self) -> float:
         """The root of the larger of the variances of the two halves."""
         most = max(float(np.sum(B * B)) for B in (self.B, self.B_late))
         return math.sqrt(most * (TAIL / (TAIL - 2) if self.heavy else 1.0))
 
-    @property
-    def P(self) -> Operator:
-        """The projector that a learner may be shown."""
-        return trusted(Projector, basis=self.basis)
-
     def value_and_gradient(self, x: Floats) -> tuple[Floats, Floats]:
         """f(x), (...,), and the gradient, (..., d)."""
-        y = x @ self.Q.T
+        y = x if self._axes else x @ self.Q.T
         value, slope = self.shape.phi(y)
         value, g = value @ self.weights, slope * self.weights
         if self.coupling:
             ahead = np.roll(y, -1, axis=-1) - y
             value = value + self.coupling * np.sum(2 * np.sin(ahead / 2) ** 2, axis=-1)
             g = g + self.coupling * (np.roll(np.sin(ahead), 1, axis=-1) - np.sin(ahead))
-        return value, g @ self.Q
+        return value, g if self._axes else g @ self.Q
 
     def noise(self, rng: np.random.Generator, replications: int, late: bool) -> Floats:
         """Samples of the noise, (replications, d)."""
@@ -130,35 +128,34 @@ def _made(k: int, rng: np.random.Generator) -> Development:
     name, coordinates, where, kept, heavy = RECIPES[k % len(RECIPES)]
     shape = SHAPES[int(rng.integers(len(SHAPES)))]
     d = 2 * round(2 ** (6 * rng.uniform() ** 0.5))  # 2 to 128, large ones more often
-    stiff = 2 ** rng.uniform(3, 6)  # the largest weight, 8 to 64
-    coupling = stiff / 32 if "coupled" in name or rng.random() < 0.25 else 0.0
     Q = _rotation(coordinates, d, rng)
+    axes = np.eye(d) if coordinates == "pairs" else Q.T  # of the noise: those of y, but of x where pairs are turned
 
-    order = rng.permutation(d)
-    signals = {"some": d // 2, "most": max(1, d // 32), "all": d, "moves": d, "signal": d}[where]
-    signal, quiet = order[:signals], order[signals:]  # coordinates of y
-    weights = stiff * 10 ** rng.uniform(-1, 0, size=d) if rng.random() < 0.5 else np.full(d, stiff)
-    weights[order[-1]] = stiff
-
-    gap = 0.5 if kept == "rest" and where in ("some", "most") else 0.5 * 10 ** rng.uniform(0, 1.5)
-    gap = min(gap, 0.4 * shape.range * float(weights[signal].sum()))
+    order, h = rng.permutation(d), d // 2
+    signals = {"some": h, "most": max(1, d // 32)}.get(
+        where, d
+    )  # how many coordinates of y start away from the minimum
     direction = np.zeros(d)
-    direction[signal] = rng.choice([-1.0, 1.0], size=signals) if signals > 1 else 1.0
+    direction[order[:signals]] = rng.choice([-1.0, 1.0], size=signals)
+    quiet, halves = order[signals % d :], (order[:h], order[h:])
+    noisy, late = {"moves": halves, "signal": (halves[0], halves[0])}.get(where, (quiet, quiet))
+    keep = {"rest": np.setdiff1d(order, noisy), "half": order[: max(1, signals // 2)], "noise": noisy}[kept]
 
-    # the noise: axes of x where pairs are turned, axes of y elsewhere
-    axes = np.eye(d) if coordinates == "pairs" else Q.T
-    some = quiet if len(quiet) else order
-    first, second = order[: d // 2], order[d // 2 :]
-    noisy, late = {"moves": (first, second), "signal": (first, first)}.get(where, (some, some))
-    unit: dict[str, Any] = {"shape": shape, "weights": weights, "coupling": coupling, "Q": Q, "heavy": heavy}
-    one = Development("", x=direction, basis=axes, B=axes[:, noisy], B_late=axes[:, late], **unit)
-    size = math.sqrt(one.M * one.beta / HORIZON) / rng.uniform(*RATES) / one.sigma
-    rest = np.setdiff1d(order, noisy)
-    keep = {"rest": rest, "half": order[: max(1, signals // 2)], "noise": noisy}[kept]
+    # first unit weights, then the scale of f and that of the noise that make a and beta D / sigma^2 what was drawn
+    right = kept == "rest" and where in ("some", "most")
+    gap = 0.5 if right else 0.5 * 10 ** rng.uniform(0, 1)
+    a, ratio = rng.uniform(*RATES), 10 ** (rng.uniform(0, 1) if right else rng.uniform(0.5, 2.5))
+    made: dict[str, Any] = {"shape": shape, "Q": Q, "basis": axes[:, keep], "heavy": heavy, "x": direction}
+    made["weights"] = 10 ** rng.uniform(-1, 0, size=d) if rng.random() < 0.5 else np.ones(d)
+    made["coupling"] = 1 / 32 if "coupled" in name or rng.random() < 0.25 else 0.0
+    one = Development("", B=axes[:, noisy], B_late=axes[:, late], **made)
+    scale = a**2 * HORIZON * gap / ratio / one.M
+    size = math.sqrt(scale * one.beta * gap / ratio) / one.sigma
+    made |= {"weights": scale * made["weights"], "coupling": scale * made["coupling"]}
+
     start = lambda t: (shape.bottom + t * direction) @ Q
-    t = _root(lambda t: float(one.value_and_gradient(start(t))[0]) - gap)
-    made = {"basis": axes[:, keep], "B": size * axes[:, noisy], "B_late": size * axes[:, late], **unit}
-    return Development(f"{k + 1} {name}", x=start(t), **made)
+    made["x"] = start(_root(lambda t: scale * float(one.value_and_gradient(start(t))[0]) - gap))
+    return Development(f"{k + 1} {name}", B=size * axes[:, noisy], B_late=size * axes[:, late], **made)
 
 
 def _rotation(coordinates: str, d: int, rng: np.random.Generator) -> Floats:
