@@ -5,7 +5,7 @@ import math
 import choosing
 import numpy as np
 import pytest
-from development import RATES, family
+from development import RATES, SHAPES, family
 from plain import Diagonal, Fixed, Gradient, Mixed, Newton, Pair, Scalar
 
 from o2nc.losses import PredictionLoss
@@ -15,6 +15,17 @@ from o2nc.sets import Box, WideBox
 
 FAMILY = family()
 FEW = 50  # points
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_shapes_have_curvature_and_range_at_most_those_declared(shape):
+    s, h = np.linspace(-8, 8, 16_001), 1e-5
+    values, slopes = shape.phi(s)
+    ahead, behind = shape.phi(s + h), shape.phi(s - h)
+    np.testing.assert_allclose((ahead[0] - behind[0]) / (2 * h), slopes, atol=1e-8)
+    assert 0.99 < np.abs((ahead[1] - behind[1]) / (2 * h)).max() < 1 + 1e-8
+    assert 0.99 * shape.range < values.max() <= shape.range
+    assert values.min() == pytest.approx(0) == pytest.approx(float(shape.phi(np.asarray(shape.bottom))[0]))
 
 
 @pytest.fixture(params=range(len(FAMILY)), ids=lambda k: FAMILY[k].name)
@@ -47,7 +58,7 @@ def test_declared_constants_hold(f):
     assert f.value_and_gradient(minimum)[0] == pytest.approx(0, abs=1e-20)
     assert 0.5 <= f.D * (1 + 1e-9) <= 5.0001
     assert RATES[0] < choosing.paper(f, 1).a < RATES[1]
-    assert 1 <= f.beta * f.D / f.sigma**2 <= 320
+    assert 1 <= f.beta * f.D / f.sigma**2 <= 1001
     np.testing.assert_allclose(f.basis.T @ f.basis, np.eye(f.basis.shape[1]), atol=1e-12)
 
 
