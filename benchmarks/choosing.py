@@ -2,8 +2,8 @@
 
 Every candidate is compared with the tracker with U = I, in two settings: the paper's rate and step, judged by the gap
 after 3000 rounds, and those of the sharp theorem, judged by the average squared gradient. Chosen is the smallest
-geometric mean of the ratios among those that are safe: where P is of no use, their average squared gradient is at most
-LIMIT times the reference.
+geometric mean of the ratios among those that are safe: where P is of no use, their average squared gradient is at most a
+limit times the reference.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from o2nc.certificates import sharp_rate, sharp_step
 ROUNDS = 3000
 REPLICATIONS = 4
 FLOOR = 0.01  # a ratio below counts as this, so that no objective alone decides
-LIMIT = 1.05  # of the worst ratio
+LIMIT, BLIND_LIMIT = 1.05, 1.15  # of the worst ratio; a learner that is not told P and meets 1.05 hardly learns
 
 
 class Rates(NamedTuple):
@@ -88,6 +88,8 @@ TOLD_P = (
     Group([f"LeastSquares [I, P], {k} v" for k in PAIR], lambda f: Pair(of_noise(PAIR, f), f.basis)),
     Group(["PredictionHedge [I, P]"], lambda f: Mixed([Fixed(), Fixed(f.basis)], fast=True)),
     Group(["AdaHedge [I, P]"], lambda f: Mixed([Fixed(), Fixed(f.basis)])),
+    Group([f"AdaHedge over I, P and LeastSquares [I, P], {k} v" for k in BOTH],
+          lambda f: Mixed([Fixed(), Fixed(f.basis), Pair(of_noise(BOTH, f), f.basis)])),
     Group([f"AdaHedge over LeastSquares [I, P], {k} v and Box, {k} v/d" for k in BOTH],
           lambda f: Mixed([Pair(of_noise(BOTH, f), f.basis), Diagonal(of_noise(BOTH, f, 1 / f.d))])),
     Group([f"AdaHedge over LeastSquares [I, P], {k} v and OnlineNewtonStep WideBox(0, 10), {k} v/d" for k in BOTH],
@@ -169,10 +171,10 @@ def scores(runs: Sequence[Measured], useful: Sequence[bool], sharp: bool) -> Sco
     return Scores(mean(ratios), ratios.max(axis=-1), mean(judged / judged[2]), mean(square / square[0]), safe)
 
 
-def chosen(found: Scores, groups: Sequence[Group]) -> str:
-    """The safe variant of these groups with the smallest mean."""
+def chosen(found: Scores, groups: Sequence[Group], limit: float) -> str:
+    """The variant of these groups with the smallest mean among those within the limit."""
     of = [NAMES.index(name) for group in groups for name in group.names]
-    safe = [k for k in of if found.safe[k] <= LIMIT]
+    safe = [k for k in of if found.safe[k] <= limit]
     return NAMES[min(safe or of, key=lambda k: found.mean[k])]
 
 
@@ -213,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for (title, rates), runs in zip(SETTINGS.items(), zip(*results, strict=True), strict=True):
         found = scores(runs, [f.useful for f in objectives], rates is sharp)
         print(f"\n{title}\n\n{table(found)}\n")
-        print(f"told P: {chosen(found, TOLD_P)}\nnot told P: {chosen(found, BLIND)}")
+        print(f"told P: {chosen(found, TOLD_P, LIMIT)}\nnot told P: {chosen(found, BLIND, BLIND_LIMIT)}")
 
 
 if __name__ == "__main__":
