@@ -2,8 +2,8 @@
 
 Every candidate is compared with the tracker with U = I, in two settings: the paper's rate and step, judged by the gap
 after 3000 rounds, and those of the sharp theorem, judged by the average squared gradient. Chosen is the smallest
-geometric mean of the ratios among those that are safe: where P is of no use, their average squared gradient is at most a
-limit times the reference.
+geometric mean of the ratios among those that are safe: where P is of no use, their average squared gradient is at most
+a limit times the reference.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def sharp(f: Development, rounds: int) -> Rates:
 
 
 class Half:
-    """(I + P)/2, from which the paper's Hedge hardly moves."""
+    """(I + P)/2, in the place of the paper's Hedge, which does not move from it."""
 
     def __init__(self, basis: Floats) -> None:
         self.P = Fixed(basis)

@@ -83,6 +83,14 @@ PAIRS = {
     "gradient": (Gradient, AdaGrad(Box())),
     "exponential": (lambda: Mixed([Fixed(), Fixed(BASIS)], fast=True), PredictionHedge([Identity(), P])),
     "adahedge": (lambda: Mixed([Fixed(), Fixed(BASIS)]), AdaHedge([Identity(), P])),
+    "learned": (
+        lambda: Mixed([Fixed(), Fixed(BASIS), Pair([LAM], BASIS)]),
+        OverOracles([Constant(), Constant(P), LeastSquares([Identity(), P], LAM)]),
+    ),
+    "sharp": (
+        lambda: Mixed([Pair([LAM], BASIS), Newton([LAM], [10.0])]),
+        OverOracles([LeastSquares([Identity(), P], LAM), OnlineNewtonStep(WideBox(0.0, 10.0), LAM)]),
+    ),
     "mixed": (lambda: Mixed([Fixed(), Diagonal([LAM])]), OverOracles([Constant(), LeastSquares(Box(), LAM)])),
 }  # fmt: skip
 
