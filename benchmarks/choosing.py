@@ -23,7 +23,7 @@ from o2nc.certificates import sharp_rate, sharp_step
 ROUNDS = 3000
 REPLICATIONS = 4
 FLOOR = 0.01  # a ratio below counts as this, so that no objective alone decides
-LIMIT, BLIND_LIMIT = 1.05, 1.15  # of the worst ratio; a learner that is not told P and meets 1.05 hardly learns
+LIMIT, BLIND_LIMIT = 1.05, 1.15  # of the worst ratio; no learner that is not told P meets 1.05
 
 
 class Rates(NamedTuple):
