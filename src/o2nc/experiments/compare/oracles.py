@@ -25,12 +25,12 @@ _METHOD_WORDS = {
     "frozen": "plays (I + P)/2 in every round",
     "identity": "plays I in every round",
     "projector": "plays P in every round",
-    "learned": "online least squares over I and P; prediction loss",
-    "blind": "online least squares over the box; does not know P; prediction loss",
+    "learned": "AdaHedge over I and P; prediction loss",
+    "blind": "online Newton steps for each coordinate; does not know P; prediction loss",
     "sharp_identity": "plays I in every round, with the sharp constants for the rounds of the run",
-    "sharp": "as learned, with the sharp constants",
+    "sharp": "online least squares over I and P, with the sharp constants",
     "sharp_blind": "as blind, with the sharp constants",
-    "sharp_stated": "as learned, with the constants of the a-priori theorem for least squares",
+    "sharp_stated": "as sharp, with the constants of the a-priori theorem for least squares",
 }
 
 
@@ -58,7 +58,7 @@ def words(name: str) -> str:
     Reference: Algorithm 1 with any oracle.
 
     >>> words("learned")
-    'online least squares over I and P; prediction loss'
+    'AdaHedge over I and P; prediction loss'
     >>> words("omd-entropic")
     'mirror descent, entropic; set box or hull; needs a rate'
     """

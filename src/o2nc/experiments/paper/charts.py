@@ -44,15 +44,15 @@ def _objective(name: str, methods: Mapping[str, Record]) -> Chart:
 
 
 def _learner(records: Records, method: str) -> Chart:
-    """The regret on all objectives, and the weight of P where there is one, with 95% bands.
+    """The weight of P and the regret on all objectives, with 95% bands.
 
     The weight of the paper's Hedge is drawn less the prior and in millionths: otherwise there is nothing to see.
     """
-    label, lines = LABELS[method], []
-    weighs = all("weight" in methods[method].mean for methods in records.values())
+    still, label, lines = method == "hedge", LABELS[method], []
+    base, scale = (PRIOR, 1e6) if still else (0.0, 1.0)
     for (name, methods), colour in zip(records.items(), COLOURS, strict=False):
-        lines.append(mean_line(methods[method], "regret", name, colour, band=True))
-        if weighs:
-            lines.append(mean_line(methods[method], "weight", name, colour, PRIOR, 1e6, panel=1, band=True))
-    titles = [f"{label}: regret against I", f"{label}: weight of P less 1/2, in millionths"][: 1 + weighs]
-    return Chart(tuple(titles), lines, rules=[(panel, 0.0) for panel in range(1 + weighs)])
+        lines.append(mean_line(methods[method], "weight", name, colour, base, scale, band=True))
+        lines.append(mean_line(methods[method], "regret", name, colour, panel=1, band=True))
+    words = "weight of P less 1/2, in millionths" if still else "weight of P"
+    rules = [(0, 0.0 if still else PRIOR), (1, 0.0)]
+    return Chart((f"{label}: {words}", f"{label}: regret against I"), lines, rules=rules)

@@ -64,6 +64,7 @@ def _learners(found: dict[str, Any]) -> dict[str, Any]:
         "regret_sign": _sign(regret),
         "no_worse": no_worse if min(regret) > 0 else "",
         "learned": LABELS["learned"],
+        "learned_weight": [row["weight"] for row in learned],
         "learned_share": [p["percent"]["learning"] for p in parts.values()],
         "learned_above": _names(name for name, p in parts.items() if p["intervals"]["learning"][0] > 0),
         "learned_regret": [row["regret"] for row in learned],

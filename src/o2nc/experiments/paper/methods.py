@@ -8,14 +8,15 @@ from ..._xp import Array
 from ...constants import Smooth
 from ...conversions import PredictionConversion, SmoothConversion
 from ...operators import Identity, Mixture
-from ...oracles import Constant, Hedge, LeastSquares, Oracle
+from ...oracles import AdaHedge, Constant, Hedge, LeastSquares, OnlineNewtonStep, Oracle
 from ...rivals import SGD
-from ...sets import Box, Hull
+from ...sets import Hull, WideBox
 from ..objectives.smooth import Objective
 from ..runner.paired import HORIZON, Method
 
 PRIOR = 0.5  # the weight of P before anything is learned
-LAM = 1.0  # the weight of the centre of least squares, one for all objectives
+LAM = 0.01  # the weight of the centre of least squares over I and P, in units of sigma^2
+BLIND_LAM = 0.1  # that of the Newton steps of a coordinate, in units of sigma^2 / d
 
 
 def loss_range(f: Objective, kappa: float = 0.0) -> float:
@@ -55,12 +56,16 @@ def _frozen(f: Objective, like: Array) -> Oracle:
     return Constant(Mixture(_xp.like([1 - PRIOR, PRIOR], like), (Identity(), f.projector(like))))
 
 
-def _hull(f: Objective, like: Array) -> Oracle:
-    return LeastSquares(Hull((Identity(), f.projector(like))), lam=LAM)
+def _adahedge(f: Objective, like: Array) -> Oracle:
+    return AdaHedge([Identity(), f.projector(like)])
 
 
-def _box(f: Objective, like: Array) -> Oracle:
-    return LeastSquares(Box(), lam=LAM)
+def _least_squares(f: Objective, like: Array) -> Oracle:
+    return LeastSquares(Hull((Identity(), f.projector(like))), lam=LAM * f.sigma**2)
+
+
+def _newton(f: Objective, like: Array) -> Oracle:
+    return OnlineNewtonStep(WideBox(0.0, 10.0), lam=BLIND_LAM * f.sigma**2 / f.d)
 
 
 def predicting(oracle: Oracle, f: Objective, rounds: int) -> SmoothConversion:
@@ -85,12 +90,12 @@ _ALL = (
     Method("frozen", "frozen prior (I + P)/2", _frozen, weight=PRIOR),
     Method("identity", "tracker with I", lambda f, like: Constant(), weight=0.0),
     Method("projector", "tracker with P", lambda f, like: Constant(f.projector(like)), weight=1.0),
-    Method("learned", "least squares over I and P", _hull, convert=predicting),
-    Method("blind", "diagonal least squares, without P", _box, convert=predicting),
+    Method("learned", "AdaHedge over I and P, prediction loss", _adahedge, convert=predicting),
+    Method("blind", "diagonal Newton steps, without P", _newton, convert=predicting),
     Method("sharp_identity", "sharp step, tracker with I", lambda f, like: Constant(), weight=0.0, convert=sharp),
-    Method("sharp", "sharp step, least squares over I and P", _hull, convert=sharp),
-    Method("sharp_blind", "sharp step, diagonal least squares, without P", _box, convert=sharp),
-    Method("sharp_stated", "a-priori step, least squares over I and P", _hull, convert=stated),
+    Method("sharp", "sharp step, least squares over I and P", _least_squares, convert=sharp),
+    Method("sharp_blind", "sharp step, diagonal Newton steps, without P", _newton, convert=sharp),
+    Method("sharp_stated", "a-priori step, least squares over I and P", _least_squares, convert=stated),
 )
 METHODS = MappingProxyType({method.name: method for method in _ALL})
 SHARP = tuple(

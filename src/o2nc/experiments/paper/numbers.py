@@ -128,22 +128,15 @@ def decomposition(methods: Any, metric: str, t: int, last: str = "hedge") -> dic
 
 
 def learned(record: Record, frozen: Record, t: int) -> dict[str, float]:
-    """What a learner did: the weight of P, if it has one, the regret, and its twin without learning.
+    """What a learner did: the weight of P, how far it was from the prior, the regret, and its twin without learning.
 
     Reference: not in the paper; the controls of this library.
     """
     gap, twin = record.at("gap", t), frozen.at("gap", t)
-    weights = (
-        {}
-        if "weight" not in record.mean
-        else {
-            "weight": float(record.at("weight", t).mean()),
-            "largest_move": float(np.abs(record.values["weight"] - PRIOR).max()),  # at all checkpoints of the run
-            "weight_at_the_end": float(record.mean["weight"][-1]),
-        }
-    )
     return {
-        **weights,
+        "weight": float(record.at("weight", t).mean()),
+        "largest_move": float(np.abs(record.values["weight"] - PRIOR).max()),  # at all checkpoints of the run
+        "weight_at_the_end": float(record.mean["weight"][-1]),
         "regret_at_the_end": float(record.mean["regret"][-1]),
         "regret": float(record.at("regret", t).mean()),
         "regret_stderr": mean(record.at("regret", t)).stderr,

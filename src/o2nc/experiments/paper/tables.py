@@ -71,7 +71,7 @@ def _gain(found: dict[str, Any]) -> Rows:
             tight = found["certificates_by_method"][name][method]["tight"]
             error = 100 / found["results"][name]["sgd"]["gap"] * _half(gain["intervals"]["learning"])
             row = {"name": name, "method": method, "error": error, "half": _half(tight["interval"])}
-            yield row | gain | {"regret": found[f"learner{end}"][name]["regret"], "bound": tight["bound"]}
+            yield row | gain | {"weight": found[f"learner{end}"][name]["weight"], "bound": tight["bound"]}
 
 
 def _paired(found: dict[str, Any]) -> Rows:
@@ -104,7 +104,7 @@ def _decomposition(found: dict[str, Any], end: str) -> Rows:
 def _learner(found: dict[str, Any]) -> Rows:
     for method, end in LEARNERS.items():
         for name, row in found[f"learner{end}"].items():
-            yield {"name": name, "label": LABELS[method], "weight": None, "largest_move": None, **row}
+            yield {"name": name, "label": LABELS[method], **row}
 
 
 def _certificates(found: dict[str, Any]) -> Rows:
