@@ -1,33 +1,56 @@
-r"""What may be known of the noise of the samples, and the inequalities that hold for it in one run.
+r"""What may be known of the noise of the samples, and the inequality that each kind of it obeys in one run.
 
-Each kind of noise has two of them. In a run $e_{t+1}=h_t+a\xi_t$, where $h_t$ and $m_t$ are known before the noise
-$\xi_t$ is drawn. With probability $1-\delta$, for all T at once, each of
+Let $y_t$ be known before the noise $\xi_t$ is drawn, and $a>0$. With probability $1-\delta$, for all T at once,
 
-$$-\sum_{t\le T}\langle\xi_t,m_t\rangle\le\text{deviation},\qquad
-  \sum_{t\le T}\|e_{t+1}\|^2\le\text{growth}\sum_{t\le T}\|h_t\|^2+\text{noise}.$$
+$$\sum_{t\le T}\|y_t+a\xi_t\|^2\le\gamma\sum_{t\le T}\|y_t\|^2+Y_T .$$
+
+The growth $\gamma>1$ and $Y_T$ are numbers that are known before the run. They hold for every such sequence; they are
+small where the two sums of squares are about as large as they were guessed to be.
 """
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import NamedTuple, Protocol
 
 from .checks import check_number
 
-NORMAL = NormalDist()
+
+class Guess(NamedTuple):
+    """What the free factors are tuned for before a run; a bad guess makes the bound larger, never wrong.
+
+    Reference: a certificate for one run, step 5, in the theory pages.
+
+    >>> Guess(horizon=1000, squares=20.0, length=2.0).length
+    2.0
+    """
+
+    horizon: int  # the number of rounds
+    squares: float  # the sum of |y_t|^2
+    length: float  # nu of y_t = h_t - nu m_t; this one is no guess
 
 
 class Tracking(NamedTuple):
-    """The two numbers of the inequality for the tracking error."""
+    """The two numbers of the inequality.
 
-    growth: float  # the factor of the sum of |h_t|^2
-    noise: float  # what the noise adds
+    Reference: a certificate for one run, step 2, in the theory pages.
+
+    >>> Tracking(growth=1.25, noise=3.0).excess
+    0.25
+    """
+
+    growth: float  # gamma, the factor of the sum of |y_t|^2
+    noise: float  # Y_T
+
+    @property
+    def excess(self) -> float:
+        """The growth less 1."""
+        return self.growth - 1
 
 
 class Noise(Protocol):
     """What `o2nc.certificates.one_run` asks of a kind of noise; your own may answer too.
 
-    Reference: a certificate for one run, steps 2 and 3, in the theory pages.
+    Reference: a certificate for one run, in the theory pages.
 
     >>> noise: Noise = SubGaussian(p=1.0, d=4)
     >>> noise.sigma, noise.bias
@@ -42,11 +65,8 @@ class Noise(Protocol):
     def bias(self) -> float:
         """A bound on the distance of the mean of a sample from the gradient."""
 
-    def deviation(self, N: float, guess: float, delta: float) -> float:
-        """The bound on minus the sum of the products with m_t, whose squares sum to N; ``guess`` is N beforehand."""
-
-    def tracking(self, a: float, T: int, horizon: int, delta: float) -> Tracking:
-        """The bound on the squared errors of T rounds; ``horizon`` is T as it was guessed beforehand."""
+    def tracking(self, a: float, T: int, delta: float, guess: Guess) -> Tracking:
+        """The growth, below 1 + a, and Y_T."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +81,11 @@ class SubGaussian:
         p: the largest parameter in any direction.
         d: the dimension, or the effective one, $\mathrm{tr}\,\Sigma/p^2$, which need not be whole.
 
-    Reference: a certificate for one run, in the theory pages; Robbins (1970) for the mixture.
+    Reference: a certificate for one run, step 2, in the theory pages.
 
     >>> noise = SubGaussian(p=0.1, d=64)
-    >>> print(f"{noise.sigma:g} {noise.deviation(N=100.0, guess=100.0, delta=0.005):.3f}")
-    0.8 3.572
+    >>> noise.sigma, noise.tracking(0.1, 1000, 0.01, Guess(1000, squares=50.0, length=2.0)).growth < 1.1
+    (0.8, True)
     """
 
     p: float
@@ -85,17 +105,14 @@ class SubGaussian:
         """0."""
         return 0.0
 
-    def deviation(self, N: float, guess: float, delta: float) -> float:
-        """The mixture over half-normal factors, scaled for p^2 N as guessed."""
-        return mixture(self.p**2 * N, self.p**2 * guess, delta)
-
-    def tracking(self, a: float, T: int, horizon: int, delta: float) -> Tracking:
+    def tracking(self, a: float, T: int, delta: float, guess: Guess) -> Tracking:
         r"""$\frac1{1-\omega}$ and $Tda^2p^2\frac{-\log(1-\omega)}\omega+\frac{2a^2p^2}\omega\log\frac1\delta$."""
         if self.p == 0:
             return Tracking(1.0, 0.0)
-        log, square = math.log(1 / delta), (a * self.p) ** 2
-        omega = best_omega(a, self.d * horizon, log)
-        return Tracking(1 / (1 - omega), square * (T * self.d * -math.log1p(-omega) + 2 * log) / omega)
+        log = math.log(1 / delta)
+        excess = best_excess(a, self.p, log, guess.squares + (a * self.sigma) ** 2 * guess.horizon / 2)
+        omega = excess / (1 + excess)
+        return Tracking(1 + excess, (a * self.p) ** 2 * (T * self.d * -math.log1p(-omega) + 2 * log) / omega)
 
 
 @dataclass(frozen=True)
@@ -110,11 +127,12 @@ class Bounded:
         sigma: root of a bound on the variance; B by default.
         L: a bound on the norm of the gradients, if Bernstein's inequality is wanted; $m_1=0$ is needed then.
 
-    Reference: a certificate for one run, in the theory pages; Hoeffding (1963), Freedman (1975).
+    Reference: a certificate for one run, step 2, in the theory pages; Hoeffding (1963), Freedman (1975).
 
-    >>> noise = Bounded(B=2.0)
-    >>> print(noise.sigma, noise.tracking(a=0.1, T=1000, horizon=1000, delta=0.005).growth < 1.1)
-    2.0 True
+    >>> guess = Guess(1000, squares=50.0, length=2.0)
+    >>> rare, bounded = Bounded(B=2.0, sigma=0.02, L=1.0), Bounded(B=2.0)
+    >>> rare.tracking(0.1, 1000, 0.01, guess).noise < bounded.tracking(0.1, 1000, 0.01, guess).noise
+    True
     """
 
     B: float
@@ -124,7 +142,8 @@ class Bounded:
     def __post_init__(self) -> None:
         check_number("B", self.B)
         if (self.sigma is None) != (self.L is None):
-            raise ValueError("`sigma` and `L` of Bounded must be given together, or neither of them.")
+            given = {name: value for name, value in (("sigma", self.sigma), ("L", self.L)) if value is not None}
+            raise ValueError(f"`sigma` and `L` of Bounded must be given both or neither; got {given}.")
         if self.L is None:
             object.__setattr__(self, "sigma", self.B)
             return
@@ -138,19 +157,16 @@ class Bounded:
         """0."""
         return 0.0
 
-    def deviation(self, N: float, guess: float, delta: float) -> float:
-        """The mixture with p = B, or Bernstein's inequality for products up to B (L + B)."""
-        if self.L is None:
-            return mixture(self.B**2 * N, self.B**2 * guess, delta)
-        return bernstein(self.sigma**2 * N, self.sigma**2 * guess, self.B * (self.L + self.B), delta)
-
-    def tracking(self, a: float, T: int, horizon: int, delta: float) -> Tracking:
+    def tracking(self, a: float, T: int, delta: float, guess: Guess) -> Tracking:
         r"""$1+\omega$ and $Ta^2B^2+\frac{2a^2B^2}\omega\log\frac1\delta$, or those of Bernstein's inequality."""
+        if self.B == 0:
+            return Tracking(1.0, 0.0)
         if self.L is not None:
-            return bernstein_tracking(a, T, horizon, delta, B=self.B, sigma=self.sigma, H=2 * self.L + self.B)
-        log, square = math.log(1 / delta), (a * self.B) ** 2
-        omega = best_omega(a, horizon, log)
-        return Tracking(1 + omega, square * (T + 2 * log / omega))
+            H = 2 * self.L + self.B + guess.length * (self.L + self.B)
+            return bernstein(a, T, delta, guess, B=self.B, sigma=self.sigma, H=H)
+        log = math.log(1 / delta)
+        omega = best_excess(a, self.B, log, guess.squares)
+        return Tracking(1 + omega, (a * self.B) ** 2 * (T + 2 * log / omega))
 
 
 @dataclass(frozen=True)
@@ -165,7 +181,8 @@ class HeavyTailed:
     Args:
         v: the size of the noise; for q = 2 the root of the variance.
         L: a bound on the norm of the gradients.
-        R: the radius at which the samples are clipped, larger than L. `clipping_radius` suggests one.
+        R: the radius at which the samples are clipped, larger than L; `clipping_radius` suggests one. $m_1=0$ is
+            needed.
         q: the moment that is finite, in (1, 2].
 
     Reference: a certificate for one run, clipped samples, in the theory pages.
@@ -206,17 +223,10 @@ class HeavyTailed:
         """The bound on the distance of a clipped sample from its mean."""
         return min(self.R + self.L + self.bias, 2 * self.R)
 
-    def deviation(self, N: float, guess: float, delta: float) -> float:
-        """Bernstein's inequality for products up to B R, or the mixture with p = R where that is less beforehand."""
-        exact = self.sigma**2 * guess, self.sigma**2 * guess, self.B * self.R, delta
-        wide = self.R**2 * guess, self.R**2 * guess, delta
-        if mixture(*wide) < bernstein(*exact):
-            return mixture(self.R**2 * N, *wide[1:])
-        return bernstein(self.sigma**2 * N, *exact[1:])
-
-    def tracking(self, a: float, T: int, horizon: int, delta: float) -> Tracking:
-        """Bernstein's inequality: the mean of the tracker stays in the ball of radius R, the gradient in that of L."""
-        return bernstein_tracking(a, T, horizon, delta, B=self.B, sigma=self.sigma, H=self.R + self.L)
+    def tracking(self, a: float, T: int, delta: float, guess: Guess) -> Tracking:
+        """Bernstein's inequality: the tracker and its mean stay in the ball of radius R, the gradient in that of L."""
+        H = self.R + self.L + guess.length * self.R
+        return bernstein(a, T, delta, guess, B=self.B, sigma=min(self.sigma, self.B), H=H)
 
 
 def clipping_radius(v: float, L: float, horizon: int, q: float = 2.0, delta: float = 0.01) -> float:
@@ -239,68 +249,34 @@ def clipping_radius(v: float, L: float, horizon: int, q: float = 2.0, delta: flo
     return 2 * L + v * max(1.0, horizon / math.log(1 / delta)) ** (1 / (2 * q))
 
 
-def mixture(V: float, guess: float, delta: float) -> float:
-    r"""The deviation of a martingale with sub-Gaussian steps of total parameter V, by a half-normal mixture.
+def bernstein(a: float, T: int, delta: float, guess: Guess, *, B: float, sigma: float, H: float) -> Tracking:
+    r"""$\gamma=1+4(1+j)\theta\psi a^2\sigma^2$, $Y_T=Ta^2\sigma^2\bigl(1+(1+\frac1j)\theta\psi a^2B^2\bigr)+\frac1\theta\log\frac1\delta$.
 
-    With $r=\text{guess}/(2\ell+\log(1+2\ell))$, $\ell=\log\frac1\delta$, it is $z\sqrt{V+r}$ for a z that is no less
-    than the root of $2\Phi(z)e^{z^2/2}=\frac1\delta\sqrt{1+V/r}$.
+    Here $\|y_t\|\le H$, $\psi=(e^x-1-x)/x^2$ at $x=\theta K$, $K=aB(2H+aB)$. j and $\theta$ are the best for the guess, but
+    $\gamma\le1+\frac a2$.
 
-    >>> mixture(100.0, 100.0, 0.005) < math.sqrt(2 * (100 + 8) * math.log(200 * math.sqrt(1 + 100 / 8)))
+    >>> bernstein(0.1, 1000, 0.01, Guess(1000, 50.0, 2.0), B=3.0, sigma=1.0, H=5.0).growth < 1.05
     True
-    """
-    log = math.log(1 / delta)
-    if V == 0 or guess == 0:
-        return 0.0 if V == 0 else math.inf
-    r = guess / (2 * log + math.log1p(2 * log))
-    level = log + math.log1p(V / r) / 2
-    z = math.sqrt(2 * level)  # no less than the root, because 2 Phi >= 1; the map below falls, so twice is above again
-    for _ in range(2):
-        z = math.sqrt(max(2 * (level - math.log(2 * NORMAL.cdf(z))), 0.0))
-    return z * math.sqrt(V + r)
-
-
-def bernstein(V: float, guess: float, K: float, delta: float) -> float:
-    r"""The deviation of a martingale of total variance V whose steps are at most K: $\lambda\psi(\lambda K)V+\ell/\lambda$.
-
-    Here $\psi(x)=(e^x-1-x)/x^2$, $\ell=\log\frac1\delta$, and $\frac1\lambda=\frac K3+\sqrt{\text{guess}/(2\ell)}$.
-
-    >>> round(bernstein(100.0, 100.0, 0.0, math.exp(-2.0)), 9)
-    20.0
-    """
-    if V == 0:
-        return 0.0
-    log = math.log(1 / delta)
-    lam = 1 / (K / 3 + math.sqrt(guess / (2 * log)))
-    return lam * psi(lam * K) * V + log / lam
-
-
-def bernstein_tracking(
-    a: float, T: int, horizon: int, delta: float, *, B: float, sigma: float, H: float
-) -> Tracking:
-    r"""$1+8\theta\psi a^2\sigma^2$ and $Ta^2\sigma^2(1+2\theta\psi a^2B^2)+\frac1\theta\log\frac1\delta$.
-
-    $\psi$ is taken at $\theta K$, $K=aB(2H+aB)$, H a bound on $\|h_t\|$; $\theta$ makes the first at most $1+a$.
-
-    >>> bernstein_tracking(0.1, 1000, 1000, 0.005, B=3.0, sigma=1.0, H=5.0).growth < 1.1
-    True
-    """
-    if sigma == 0 or B == 0:
+    """  # noqa: E501
+    if sigma == 0:
         return Tracking(1.0, 0.0)
     log, K = math.log(1 / delta), a * B * (2 * H + a * B)
-    omega = min(a, math.sqrt(4 * log / (horizon * (1 / (2 * a) + B**2 / (4 * sigma**2)))))
-    theta = 1 / (4 * (a * sigma) ** 2 / omega + K / 3)
-    slope = theta * psi(theta * K)
-    noise = T * (a * sigma) ** 2 * (1 + 2 * slope * (a * B) ** 2) + log / theta
-    return Tracking(1 + 8 * slope * (a * sigma) ** 2, noise)
+    y, z = 2 * a * math.sqrt(guess.squares), a * a * B * math.sqrt(guess.horizon)
+    j = z / y
+    theta = 1 / (K / 3 + max(sigma * (y + z) / math.sqrt(2 * log), 4 * (1 + j) * a * sigma**2))
+    slope = theta * psi(theta * K) * (a * sigma) ** 2
+    noise = T * ((a * sigma) ** 2 + (1 + 1 / j) * slope * (a * B) ** 2) + log / theta
+    return Tracking(1 + 4 * (1 + j) * slope, noise)
 
 
-def best_omega(a: float, n: float, log: float) -> float:
-    r"""$\omega=\frac{2a\ell}{\ell+\sqrt{\ell^2+an\ell}}<a$, which minimises $(n+\frac{2\ell}\omega)/(2a-\omega)$.
+def best_excess(a: float, p: float, log: float, squares: float) -> float:
+    r"""$\omega=\frac{\omega_0}{1+\omega_0/a}<a$, where $\omega_0=ap\sqrt{2\ell/V}$ minimises $\omega V+\frac{2a^2p^2\ell}\omega$.
 
-    >>> round(best_omega(a=0.5, n=48.0, log=1.0), 9)
-    0.166666667
+    >>> round(best_excess(a=0.5, p=1.0, log=2.0, squares=4.0), 9)
+    0.25
     """
-    return 2 * a * log / (log + math.sqrt(log * log + a * n * log))
+    omega = a * p * math.sqrt(2 * log / squares)
+    return omega / (1 + omega / a)
 
 
 def psi(x: float) -> float:

@@ -41,6 +41,7 @@ from .lemmas.tracking import (
     tracker_error_best,
     tracker_error_parts,
 )
+from .one_run import OneRunFactors, one_run, one_run_factors, one_run_rate, tracking_root
 from .replications import labelled
 from .sgd import tight_sgd
 from .sharp_theorem import (
@@ -69,10 +70,11 @@ from .theorem_2_sharp import theorem2_sharp
 from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
-    "Certificate", "InnerFactors", "comparator", "decreasing_rate", "decreasing_weight", "descent_lower_bound",
+    "Certificate", "InnerFactors", "OneRunFactors", "comparator", "decreasing_rate", "decreasing_weight", "descent_lower_bound",
     "exact_oracle", "gradient_bound", "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned",
     "held_out_nonsmooth", "identity_correlation", "inner_factors", "labelled", "law_of_tau", "least_squares_rate",
     "least_squares_regret", "localization", "localization_sharp", "mean_interval", "minimum_over_iterates",
+    "one_run", "one_run_factors", "one_run_rate",
     "output_gradient", "output_mass", "output_weight", "phases", "projection", "reading", "segment_factors",
     "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error", "sharp_alignment",
     "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "student_quantile", "theorem1",
@@ -80,5 +82,5 @@ __all__ = [
     "theorem_sharp", "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "tight",
     "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at",
     "tracker_error_best", "tracker_error_convex", "tracker_error_parts", "tracker_noise", "tracker_noise_root",
-    "tracker_norm", "tracker_norm_sharp", "witness", "young",
+    "tracker_norm", "tracker_norm_sharp", "tracking_root", "witness", "young",
 ]  # fmt: skip
