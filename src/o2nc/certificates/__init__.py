@@ -41,7 +41,7 @@ from .lemmas.tracking import (
     tracker_error_best,
     tracker_error_parts,
 )
-from .one_run import OneRunFactors, one_run, one_run_factors, one_run_rate, tracking_root
+from .single_run import OneRunFactors, one_run, one_run_factors, one_run_rate, tracking_root
 from .replications import labelled
 from .sgd import tight_sgd
 from .sharp_theorem import (

@@ -157,8 +157,8 @@ def one_run_rate(gap: float, beta: float, sigma: float, T: int) -> tuple[float, 
 
     $$a=\min\Bigl\{1,\ 8\sqrt{\frac{\beta D}{\sigma^2T}}\Bigr\},\qquad\eta=\frac a{8\beta}.$$
 
-    The step is half as long as that of ``sharp_rate``, and the tracker four times as fast. The factors were chosen on random
-    objectives; every a and eta has a certificate.
+    The step is half as long as that of ``sharp_rate``, and the tracker four times as fast. The factors were chosen on
+    random objectives; every a and eta has a certificate.
 
     Args:
         gap: D, the first value of f less its infimum, or a bound on it.
