@@ -119,8 +119,8 @@ class SubGaussian:
 class Bounded:
     r"""Noise that is bounded: $\|\xi\|\le B$.
 
-    If the variance is known too, $E\|\xi\|^2\le\sigma^2$ given the past, and the gradients are bounded by L, Bernstein's
-    inequality is used in place of Hoeffding's. It is better where B is much larger than $\sigma$: rare events.
+    If the variance is known too, $E\|\xi\|^2\le\sigma^2$ given the past, and the gradients are bounded by L, then
+    Bernstein's inequality takes the place of Hoeffding's. It is better where B is much larger than $\sigma$: rare events.
 
     Args:
         B: the bound on the norm of the noise.
@@ -270,7 +270,7 @@ def bernstein(a: float, T: int, delta: float, guess: Guess, *, B: float, sigma: 
 
 
 def best_excess(a: float, p: float, log: float, squares: float) -> float:
-    r"""$\omega=\frac{\omega_0}{1+\omega_0/a}<a$, where $\omega_0=ap\sqrt{2\ell/V}$ minimises $\omega V+\frac{2a^2p^2\ell}\omega$.
+    r"""$\omega_0/(1+\frac{\omega_0}a)<a$, where $\omega_0=ap\sqrt{2\ell/V}$ minimises $\omega V+2a^2p^2\ell/\omega$.
 
     >>> round(best_excess(a=0.5, p=1.0, log=2.0, squares=4.0), 9)
     0.25

@@ -41,7 +41,6 @@ from .lemmas.tracking import (
     tracker_error_best,
     tracker_error_parts,
 )
-from .single_run import OneRunFactors, one_run, one_run_factors, one_run_rate, tracking_root
 from .replications import labelled
 from .sgd import tight_sgd
 from .sharp_theorem import (
@@ -52,6 +51,7 @@ from .sharp_theorem import (
     theorem_sharp_least_squares,
 )
 from .sharp_theorem_inner import InnerFactors, inner_factors, theorem_sharp_inner
+from .single_run import OneRunFactors, one_run, one_run_factors, one_run_rate, tracking_root
 from .student import mean_interval, student_quantile
 from .theorem_1 import (
     exact_oracle,
@@ -70,8 +70,8 @@ from .theorem_2_sharp import theorem2_sharp
 from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
-    "Certificate", "InnerFactors", "OneRunFactors", "comparator", "decreasing_rate", "decreasing_weight", "descent_lower_bound",
-    "exact_oracle", "gradient_bound", "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned",
+    "Certificate", "InnerFactors", "OneRunFactors", "comparator", "decreasing_rate", "decreasing_weight",
+    "descent_lower_bound", "exact_oracle", "gradient_bound", "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned",
     "held_out_nonsmooth", "identity_correlation", "inner_factors", "labelled", "law_of_tau", "least_squares_rate",
     "least_squares_regret", "localization", "localization_sharp", "mean_interval", "minimum_over_iterates",
     "one_run", "one_run_factors", "one_run_rate",

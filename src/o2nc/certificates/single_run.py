@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple, Unpack
 
 from ..checks import check_horizon, check_number
-from ..noise import Guess, Noise
+from ..noise import Guess, Noise, Tracking
 from .arguments import check_finite, check_rate, check_size, check_sizes
 from .certificate import Certificate, Details
 from .sharp_theorem import rate
@@ -101,7 +101,7 @@ def one_run(
         "alignment": 2 * Q - N,
         "start": kappa * first,
         "noise": kappa * added,
-        "drift": (turned / rho if turned else 0.0) + kappa * gamma * drift**2,
+        "drift": (0.0 if turned == 0 else turned / rho if rho > 0 else math.inf) + kappa * gamma * drift**2,
         "deviation": leak * (nu * N - 2 * (1 - a) * (N - Q) + 2 * beta * eta * math.sqrt(W * N)),
     }
     if noise.bias:
@@ -119,7 +119,7 @@ def one_run_factors(
     r"""The factors of ``one_run``: the best ones, if the sums are about what one expects before the run.
 
     One expects $N=W=\frac{\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$ and
-    $\sum_t\|y_t\|^2=\frac{4\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$. $\kappa$ is that of the root in ``tracking_root``,
+    $\sum_t\|y_t\|^2=\frac{4\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$. $\kappa$ belongs to the root of ``tracking_root``,
     and $\nu=1/(\kappa(a-(\gamma-1)(1-a)))$. The arguments are those of ``one_run``.
 
     Reference: a certificate for one run, step 5, in the theory pages.
@@ -141,15 +141,16 @@ def one_run_factors(
     if aligned + tracked == 0:  # no gradient and no noise: any factors will do
         aligned = 1.0
     drift = beta * eta * math.sqrt(aligned + tracked) + a * noise.bias * math.sqrt(horizon)
-    kappa, nu = 0.0, 2.0
-    for _ in range(2):  # the second time with the nu of the first, because Bernstein's inequality asks for it
-        nu = 1 / (kappa * (a - excess * (1 - a))) if kappa else nu
-        squares = 4 * aligned + tracked
-        gamma, added = noise.tracking(a, horizon, delta, Guess(horizon, squares, nu))
-        excess, error = gamma - 1, math.sqrt(tracking_root(a, gamma, drift, first + added))
-        kappa = error / ((1 - gamma * (1 - a) ** 2) * error - gamma * (1 - a) * drift)
-    kappa = 1 / (nu * (a - excess * (1 - a)))
-    return OneRunFactors(kappa, nu, gamma, noise.tracking(a, T, delta, Guess(horizon, squares, nu)).noise)
+
+    def tracking(nu: float, rounds: int) -> Tracking:
+        return noise.tracking(a, rounds, delta, Guess(horizon, squares=4 * aligned + tracked, length=nu))
+
+    gamma, added = tracking(2.0, horizon)  # nu is about 2; only Bernstein's inequality asks for it
+    error = math.sqrt(tracking_root(a, gamma, drift, first + added))
+    kappa = error / ((1 - gamma * (1 - a) ** 2) * error - gamma * (1 - a) * drift)
+    nu = 1 / (kappa * (a - (gamma - 1) * (1 - a)))
+    gamma, added = tracking(nu, T)
+    return OneRunFactors(1 / (nu * (a - (gamma - 1) * (1 - a))), nu, gamma, added)
 
 
 def one_run_rate(gap: float, beta: float, sigma: float, T: int) -> tuple[float, float]:
