@@ -120,7 +120,7 @@ class Bounded:
     r"""Noise that is bounded: $\|\xi\|\le B$.
 
     If the variance is known too, $E\|\xi\|^2\le\sigma^2$ given the past, and the gradients are bounded by L, then
-    Bernstein's inequality takes the place of Hoeffding's. It is better where B is much larger than $\sigma$: rare events.
+    Bernstein's inequality takes the place of Hoeffding's, which is better for rare events, B much larger than $\sigma$.
 
     Args:
         B: the bound on the norm of the noise.

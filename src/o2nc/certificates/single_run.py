@@ -119,7 +119,7 @@ def one_run_factors(
     r"""The factors of ``one_run``: the best ones, if the sums are about what one expects before the run.
 
     One expects $N=W=\frac{\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$ and
-    $\sum_t\|y_t\|^2=\frac{4\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$. $\kappa$ belongs to the root of ``tracking_root``,
+    $\sum_t\|y_t\|^2=\frac{4\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$. $\kappa$ is that of ``tracking_root``,
     and $\nu=1/(\kappa(a-(\gamma-1)(1-a)))$. The arguments are those of ``one_run``.
 
     Reference: a certificate for one run, step 5, in the theory pages.

@@ -1,0 +1,76 @@
+"""The sharp theorem for clipped samples, whose mean is not the gradient."""
+
+import math
+from typing import Unpack
+
+from ..noise import HeavyTailed
+from .arguments import check_finite, check_rate, check_size
+from .certificate import Certificate, Details
+
+
+def theorem_sharp_clipped(
+    *,
+    gap: float,
+    beta: float,
+    noise: HeavyTailed,
+    T: int,
+    regret: float,
+    a: float,
+    c: float | None = None,
+    k: float = 0.1,
+    first: float | None = None,
+    **details: Unpack[Details],
+) -> Certificate:
+    r"""The bound on the average squared gradient for samples that are clipped at R, and the step $\eta=a/(c\beta)$.
+
+    With the bias b and the variance $\sigma^2$ of the clipped samples, and every $0<k<1$,
+
+    $$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(x_t)\|^2\le\frac1{(1-k)T}\Bigl[(1+k)\Bigl(\frac{\mathbb E\|e_1\|^2}a
+      +a\sigma^2T\Bigr)+\frac{2c\beta D}a+2GR+\frac{4+2k+k^2}kb^2T\Bigr],$$
+
+    if $\frac{(1+k)^2}{c^2}+\frac ac+k\le1$; the smallest such c is the default. The regret is that of losses with the
+    clipped samples. It holds for contractions with $\kappa\le c/a$, and for every operator with the prediction loss.
+
+    Args:
+        gap: D, the first value of f less its infimum, or a bound on it.
+        beta: smoothness constant.
+        noise: what is known of the noise, and the radius R.
+        T: number of rounds.
+        regret: GR, the expected static regret against the identity on the losses times G.
+        a: tracking rate, in (0, 1].
+        c: the divisor of the step.
+        k: what the bias is paid with; it is the relative loss where there is no bias.
+        first: the expected square of the first error; by default 2 beta D, which is enough for m_1 = 0.
+        details: ``label``, ``measured``, ``interval``, ``replications`` and ``note`` of the certificate.
+
+    Reference: a certificate for one run, clipped samples, in the theory pages.
+
+    >>> from o2nc.noise import HeavyTailed
+    >>> print(theorem_sharp_clipped(gap=0.5, beta=2.0, noise=HeavyTailed(v=1.0, L=1.0, R=51.0), T=10_000, regret=0.0,
+    ...                             a=0.02, label="a-priori"))
+    Sharp theorem, clipped samples: average squared gradient (a-priori)
+      start   0.01
+      bound   0.0401005
+    """
+    check_rate(a)
+    check_size("beta", beta, positive=True)
+    check_size("gap", gap)
+    check_finite("regret", regret)
+    check_size("k", k, positive=True)
+    if k >= 1:
+        raise ValueError(f"`k` must be less than 1; got {k}.")
+    least = (a + math.sqrt(a * a + 4 * (1 - k) * (1 + k) ** 2)) / (2 * (1 - k))
+    c = least if c is None else c
+    if c < least * (1 - 1e-12):
+        raise ValueError(f"`c` must be at least {least:.6g}; got {c}.")
+    first = 2 * beta * gap if first is None else first
+    check_size("first", first)
+    sums = {
+        "start": (1 + k) * first / a,
+        "gap": 2 * c * beta * gap / a,
+        "noise": (1 + k) * a * noise.sigma**2 * T,
+        "bias": (4 + 2 * k + k * k) / k * noise.bias**2 * T,
+        "regret": 2 * regret,
+    }
+    terms = {term: value / ((1 - k) * T) for term, value in sums.items()}
+    return Certificate("Sharp theorem, clipped samples: average squared gradient", terms=terms, **details)
