@@ -145,7 +145,7 @@ def test_step_2_for_rare_events(rare):
 @pytest.mark.parametrize("q", [1.2, 1.5, 2.0])
 @pytest.mark.parametrize("gradient", [0.0, 1.0, -1.0])
 def test_bias_and_variance_of_clipped_samples(q, gradient):
-    """Two atoms with the given moment: all bounds hold, and those of the bias and of the distance are nearly reached."""
+    """Two atoms with the given moment: all bounds hold, and that of the bias is nearly reached."""
     L, R, biases = 1.0, 4.0, []
     for size in np.geomspace(0.1, 300, 60):
         for chance in np.geomspace(1e-4, 0.5, 12):
@@ -159,7 +159,7 @@ def test_bias_and_variance_of_clipped_samples(q, gradient):
             assert biases[-1] <= 1 + 1e-12
             assert (weights * (clipped - mean) ** 2).sum() <= noise.sigma**2 * (1 + 1e-12)
             assert abs(clipped - mean).max() <= noise.B * (1 + 1e-12)
-    assert gradient < L or max(biases) > 0.97
+    assert gradient < L or max(biases) > 0.95
 
 
 def test_the_bernstein_inequality_gains_where_events_are_rare():
