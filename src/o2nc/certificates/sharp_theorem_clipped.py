@@ -49,8 +49,12 @@ def theorem_sharp_clipped(
     >>> print(theorem_sharp_clipped(gap=0.5, beta=2.0, noise=HeavyTailed(v=1.0, L=1.0, R=51.0), T=10_000, regret=0.0,
     ...                             a=0.02, label="a-priori"))
     Sharp theorem, clipped samples: average squared gradient (a-priori)
-      start   0.01
-      bound   0.0401005
+      start   0.0122222
+      gap     0.0130074
+      noise   0.0244444
+      bias    0.00116944
+      regret  0
+      bound   0.0508435
     """
     check_rate(a)
     check_size("beta", beta, positive=True)
