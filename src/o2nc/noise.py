@@ -141,12 +141,11 @@ class Bounded:
 
     def __post_init__(self) -> None:
         check_number("B", self.B)
-        if (self.sigma is None) != (self.L is None):
-            given = {name: value for name, value in (("sigma", self.sigma), ("L", self.L)) if value is not None}
-            raise ValueError(f"`sigma` and `L` of Bounded must be given both or neither; got {given}.")
-        if self.L is None:
+        if self.L is None and self.sigma in (None, self.B):
             object.__setattr__(self, "sigma", self.B)
             return
+        if self.L is None or self.sigma is None:
+            raise ValueError(f"`sigma` and `L` must be given both or neither; got {self.sigma} and {self.L}.")
         check_number("sigma", self.sigma)
         check_number("L", self.L)
         if self.sigma > self.B:

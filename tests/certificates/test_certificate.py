@@ -148,7 +148,7 @@ def test_reading(regret, stderr, words):
     [
         (
             lambda: Certificate("name", "certain", {}),
-            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in'; got 'certain'.",
+            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in', 'high-probability'; got 'certain'.",
         ),
         (
             lambda: Certificate("name", "a-priori", {"noise": math.nan}),

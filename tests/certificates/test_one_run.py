@@ -47,10 +47,10 @@ def test_the_identity_of_step_3_on_exact_paths(a, gamma):
         m, g = combination((1 - a, m), (a, s)), new
     last = dot(combination((1, m), (-1, g)), combination((1, m), (-1, g)))
     leak = kappa * nu * excess
-    assert S == (
+    assert (
         2 * Q - N + kappa * (first - last + Z) + (1 - kappa) * E + kappa * gamma * H
         + leak * (nu * N - 2 * (1 - a) * (N - Q) + 2 * turned) - 2 * (1 + leak) * biased
-    )  # fmt: skip
+    ) == S  # fmt: skip
 
 
 @pytest.mark.parametrize(("a", "growth"), [(0.1, 1.05), (0.5, 1.0), (0.9, 1.3), (1.0, 2.0)])
@@ -58,7 +58,7 @@ def test_the_factors_and_the_root_are_two_views_of_one_maximum(a, growth):
     """kappa Y + max_E of the rest is least at the kappa of the root, where it is the root: step 5."""
     drift, rest = 0.7, 2.5
     E = tracking_root(a, growth, drift, rest)
-    assert E == pytest.approx(growth * ((1 - a) * math.sqrt(E) + drift) ** 2 + rest, rel=1e-12)
+    assert pytest.approx(growth * ((1 - a) * math.sqrt(E) + drift) ** 2 + rest, rel=1e-12) == E
     left = 1 - growth * (1 - a) ** 2
 
     def dual(kappa):
@@ -189,6 +189,11 @@ def test_a_bad_guess_of_the_horizon_is_paid_for_and_no_more():
     assert right < far < 1.5 * right
 
 
+def test_a_noise_is_the_call_that_it_prints():
+    for noise in (SubGaussian(0.1, 64), Bounded(2.0), Bounded(2.0, 0.1, 1.0), HeavyTailed(1.0, 1.0, 3.0, 1.5)):
+        assert eval(repr(noise)) == noise
+
+
 def test_the_rate():
     a, eta = one_run_rate(0.5, 2.0, 1.0, 10**6)
     assert a == pytest.approx(4 * sharp_rate(0.5, 2.0, 1.0, 10**6))
@@ -202,7 +207,8 @@ def test_the_rate():
     [
         (lambda: SubGaussian(-1.0, 2), "`p` must be finite and nonnegative; got -1.0."),
         (lambda: SubGaussian(1.0, 0), "`d` must be finite and positive; got 0."),
-        (lambda: Bounded(1.0, sigma=0.5), "`sigma` and `L` of Bounded must be given both or neither; got"),
+        (lambda: Bounded(1.0, sigma=0.5), "`sigma` and `L` must be given both or neither; got 0.5 and None."),
+        (lambda: Bounded(1.0, L=0.5), "`sigma` and `L` must be given both or neither; got None and 0.5."),
         (lambda: Bounded(1.0, 2.0, 1.0), "`sigma` must be at most B = 1.0; got 2.0."),
         (lambda: HeavyTailed(1.0, L=2.0, R=1.0), "`R` must be larger than L = 2.0; got 1.0."),
         (lambda: HeavyTailed(1.0, L=1.0, R=2.0, q=3.0), r"`q` must lie in \(1, 2\]; got 3.0."),

@@ -113,7 +113,7 @@ def test_no_contraction_is_needed():
     assert failures(sums, 0.1, 0.0125, SubGaussian(0.3, 3), 0.05) <= 0.05
 
 
-def flat(draw, a=0.1, rounds=T, **kwargs):
+def flat(draw, a=0.1, rounds=100, **kwargs):
     """A constant f, where all that is left is noise: the inequalities have no other slack."""
     return play(draw, a, 1e-4, rounds=rounds, weights=0.0 * WEIGHTS, **kwargs)
 
