@@ -7,7 +7,6 @@ from ..checks import check_horizon, check_number
 from ..noise import Guess, Noise, Tracking
 from .arguments import check_finite, check_rate, check_size, check_sizes
 from .certificate import Certificate, Details
-from .sharp_theorem import rate
 
 STEP = 8.0  # c of `one_run_rate`, chosen with its factor on random objectives of their own
 
@@ -172,7 +171,11 @@ def one_run_rate(gap: float, beta: float, sigma: float, T: int) -> tuple[float, 
     >>> one_run_rate(gap=0.5, beta=1.0, sigma=1.0, T=20_000)
     (0.04, 0.005)
     """
-    a = rate(STEP**2, gap, beta, sigma, T)
+    check_size("gap", gap, positive=True)
+    check_size("beta", beta, positive=True)
+    check_size("sigma", sigma)
+    check_horizon(T)
+    a = min(1.0, STEP * math.sqrt(beta * gap / T) / sigma) if sigma else 1.0
     return a, a / (STEP * beta)
 
 
