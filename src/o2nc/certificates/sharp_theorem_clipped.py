@@ -1,11 +1,39 @@
 """The sharp theorem for clipped samples, whose mean is not the gradient."""
 
-import math
 from typing import Unpack
 
+from ..checks import check_horizon
+from ..constants.rates import smallest_divisor
 from ..noise import HeavyTailed
 from .arguments import check_finite, check_rate, check_size
 from .certificate import Certificate, Details
+
+PAID = 0.1  # k, the relative loss where there is no bias
+
+
+def clipped_step(beta: float, a: float, k: float = PAID) -> tuple[float, float]:
+    r"""The smallest divisor c that the sharp theorem allows for clipped samples, and the step $\eta=a/(c\beta)$.
+
+    It is the root of $\frac{(1+k)^2}{c^2}+\frac ac+k=1$.
+
+    Args:
+        beta: smoothness constant.
+        a: tracking rate, in (0, 1].
+        k: what the bias is paid with, between 0 and 1.
+
+    Reference: a certificate for one run, step 7, in the theory pages.
+
+    >>> c, eta = clipped_step(beta=1.0, a=0.5, k=0.25)
+    >>> round((1.25 / c) ** 2 + 0.5 / c + 0.25, 9), eta == 0.5 / c
+    (1.0, True)
+    """
+    check_size("beta", beta, positive=True)
+    check_rate(a)
+    check_size("k", k, positive=True)
+    if k >= 1:
+        raise ValueError(f"`k` must be less than 1; got {k}.")
+    c = smallest_divisor(a, (1 + k) ** 2 / (1 - k), 1 / (1 - k))
+    return c, a / (c * beta)
 
 
 def theorem_sharp_clipped(
@@ -17,7 +45,7 @@ def theorem_sharp_clipped(
     regret: float,
     a: float,
     c: float | None = None,
-    k: float = 0.1,
+    k: float = PAID,
     first: float | None = None,
     **details: Unpack[Details],
 ) -> Certificate:
@@ -56,14 +84,10 @@ def theorem_sharp_clipped(
       regret  0
       bound   0.0508435
     """
-    check_rate(a)
-    check_size("beta", beta, positive=True)
     check_size("gap", gap)
     check_finite("regret", regret)
-    check_size("k", k, positive=True)
-    if k >= 1:
-        raise ValueError(f"`k` must be less than 1; got {k}.")
-    least = (a + math.sqrt(a * a + 4 * (1 - k) * (1 + k) ** 2)) / (2 * (1 - k))
+    check_horizon(T)
+    least, _ = clipped_step(beta, a, k)
     c = least if c is None else c
     if c < least * (1 - 1e-12):
         raise ValueError(f"`c` must be at least {least:.6g}; got {c}.")

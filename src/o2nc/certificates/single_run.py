@@ -8,8 +8,6 @@ from ..noise import Guess, Noise, Tracking
 from .arguments import check_finite, check_rate, check_size, check_sizes
 from .certificate import Certificate, Details
 
-STEP = 8.0  # c of `one_run_rate`, chosen with its factor on random objectives of their own
-
 
 class OneRunFactors(NamedTuple):
     r"""The factors of a certificate for one run, all known before it.
@@ -150,33 +148,6 @@ def one_run_factors(
     nu = 1 / (kappa * (a - (gamma - 1) * (1 - a)))
     gamma, added = tracking(nu, T)
     return OneRunFactors(1 / (nu * (a - (gamma - 1) * (1 - a))), nu, gamma, added)
-
-
-def one_run_rate(gap: float, beta: float, sigma: float, T: int) -> tuple[float, float]:
-    r"""The tracking rate and the step for which the certificate of one run is small, by rule of thumb.
-
-    $$a=\min\Bigl\{1,\ 8\sqrt{\frac{\beta D}{\sigma^2T}}\Bigr\},\qquad\eta=\frac a{8\beta}.$$
-
-    The step is half as long as that of ``sharp_rate``, and the tracker four times as fast. The factors were chosen on
-    random objectives; every a and eta has a certificate.
-
-    Args:
-        gap: D, the first value of f less its infimum, or a bound on it.
-        beta: smoothness constant.
-        sigma: root of the variance of a sample; 0 gives a = 1.
-        T: number of rounds.
-
-    Reference: a certificate for one run, in the theory pages.
-
-    >>> one_run_rate(gap=0.5, beta=1.0, sigma=1.0, T=20_000)
-    (0.04, 0.005)
-    """
-    check_size("gap", gap, positive=True)
-    check_size("beta", beta, positive=True)
-    check_size("sigma", sigma)
-    check_horizon(T)
-    a = min(1.0, STEP * math.sqrt(beta * gap / T) / sigma) if sigma else 1.0
-    return a, a / (STEP * beta)
 
 
 def tracking_root(a: float, growth: float, drift: float, rest: float) -> float:
