@@ -176,9 +176,9 @@ def test_without_noise_and_drift_it_is_the_identity():
 def test_it_grows_as_delta_falls_and_says_its_probability():
     bounds = [one_run(**KNOWN, **SUMS, noise=Bounded(0.3), delta=delta).bound for delta in (0.5, 0.1, 0.01, 1e-6)]
     assert bounds == sorted(bounds)
-    found = one_run(**KNOWN, **SUMS, noise=Bounded(0.3), delta=0.05, measured=0.1)
+    found = one_run(**KNOWN, **SUMS, noise=Bounded(0.3), delta=0.05, measured=0.1, note="a test")
     assert found.label == "high-probability"
-    assert found.note == "fails with probability 0.05 at most"
+    assert found.note == "fails with probability 0.05 at most; a test"
     assert Certificate.from_json(found.to_json()) == found
 
 

@@ -103,7 +103,7 @@ def one_run(
     }
     if noise.bias:
         sums["bias"] = 2 * (1 + leak) * noise.bias * math.sqrt(T * N)
-    note = details.get("note") or f"fails with probability {delta:g} at most"
+    note = "; ".join(filter(None, [f"fails with probability {delta:g} at most", details.get("note")]))
     found: Details = {**details, "label": "high-probability", "note": note}
     return Certificate(
         "One run: average squared gradient", terms={term: value / T for term, value in sums.items()}, **found
