@@ -8,7 +8,8 @@ from typing import NamedTuple, Self
 
 from ..checks import brief, check_horizon, check_number
 from ..estimates import Probes
-from .rates import least_squares_rate, sharp_rate, smallest_divisor
+from ..noise import Noise
+from .rates import ONE_RUN_STEP, least_squares_rate, one_run_rate, sharp_rate, smallest_divisor
 from .tuned import Tuned, fill
 
 ROUNDING = 1e-12  # of a divisor that is given, relative to the smallest one
@@ -29,6 +30,7 @@ class SmoothConstants(ABC):
     T: int
     a: float
     c: float
+    noise: Noise | None = None
     probes: Probes | None
 
     @property
@@ -106,6 +108,8 @@ class Smooth(SmoothConstants):
         T: horizon, the number of rounds.
         a: tracking rate in (0, 1], instead of the tuned one.
         c: divisor of the step, at least $\frac{a+\sqrt{a^2+4}}2$, instead of 1 + a.
+        noise: what is known of the tails of the noise, a kind of `o2nc.noise`; then one run has a certificate with high
+            probability. The samples of `HeavyTailed` are clipped.
         probes: what M, beta and sigma were estimated from; None if they are known. No certificate is made of estimates.
 
     Reference: the sharp theorem, in the theory pages.
@@ -122,6 +126,7 @@ class Smooth(SmoothConstants):
     T: int
     a: float = None  # type: ignore[assignment]  # filled below
     c: float = None  # type: ignore[assignment]
+    noise: Noise | None = None
     probes: Probes | None = None
 
     def __post_init__(self) -> None:
@@ -145,6 +150,7 @@ class Smooth(SmoothConstants):
     def __repr__(self) -> str:
         """The call that makes it; estimates stay estimates when it is pasted."""
         rates = {name: rate for name in "ac" if not isinstance(rate := getattr(self, name), Tuned)}
+        rates["noise"] = self.noise
         return _call("Smooth", self, {"gap": self.gap, "M": self.M}, rates)
 
     @classmethod
@@ -167,6 +173,20 @@ class Smooth(SmoothConstants):
         """
         a = least_squares_rate(gap, beta, sigma, T)
         return cls(gap=gap, beta=beta, sigma=sigma, T=T, a=a, c=smallest_divisor(a, k=2.0))
+
+    @classmethod
+    def one_run(cls, *, gap: float, beta: float, noise: Noise, T: int) -> "Smooth":
+        r"""The constants for which the certificate of one run is small, from what is known of the noise.
+
+        $$a=\min\Bigl\{1,8\sqrt{\frac{\beta D}{\sigma^2T}}\Bigr\},\qquad c=8.$$
+
+        >>> from o2nc.noise import Bounded
+        >>> constants = Smooth.one_run(gap=0.5, beta=1.0, noise=Bounded(1.0), T=20_000)
+        >>> constants.a, constants.eta
+        (0.04, 0.005)
+        """
+        a, _ = one_run_rate(gap, beta, noise.sigma, T)
+        return cls(gap=gap, beta=beta, sigma=noise.sigma, T=T, a=a, c=ONE_RUN_STEP, noise=noise)
 
     @property
     def D(self) -> float:

@@ -11,7 +11,7 @@ from ..losses import Loss, PredictionLoss
 from ..oracles.base import stated_bound, stated_moments
 from ..vectors import Scalar, Vector
 from .base import Answer, registry
-from .smooth import SmoothConversion
+from .smooth import UNCLIPPED, SmoothConversion
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class PredictionConversion(SmoothConversion):
     def a_priori(self, x: Vector) -> Answer:
         """The sharp theorem for online least squares, with no regret in it; or with a bound that no size enters."""
         c, moments = self.constants, stated_moments(self.oracle, x, self.constants.sigma)
-        if why := self.hypothesis():
+        if why := self.hypothesis() or (UNCLIPPED if self.clips else ""):
             return why
         if moments is None and (bound := stated_bound(self.oracle, x, math.inf)) < math.inf:
             return self.theorem(bound, label="a-priori")
