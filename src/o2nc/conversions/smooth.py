@@ -128,9 +128,13 @@ class SmoothConversion(TrackedConversion):
         rounds = int(sums["rounds"][0])
         if why := c.practical or ("" if rounds else "no round was made") or self.objection(state):
             return why
-        (Q,), (N,), (W,) = (sums[name] for name in "QNW")
+        return self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"})
+
+    def one_run(self, **sums: Any) -> Certificate:
+        """The certificate of one run, from its sums Q, N and W after T rounds."""
+        c = self.constants
         known: dict[str, Any] = {"a": float(c.a), "eta": c.eta, "beta": c.beta, "first": 2 * c.beta * c.D}
-        return one_run(**known, Q=Q, N=N, W=W, T=rounds, noise=c.noise, horizon=c.T)
+        return one_run(**known, **sums, noise=c.noise, horizon=c.T)  # type: ignore[arg-type]  # asked for if it is known
 
     @property
     def clips(self) -> bool:

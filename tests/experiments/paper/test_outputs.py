@@ -87,7 +87,7 @@ def test_the_schema_of_the_tables(finished):
     for name in paper.RESULTS:
         assert set(found["results"][name]) == {
             "hedge", "sgd", "frozen", "identity", "projector", "learned", "blind",
-            "sharp_identity", "sharp", "sharp_blind", "sharp_stated", "sgd_best",
+            "sharp_identity", "sharp", "sharp_blind", "sharp_stated", "one_run", "sgd_best",
         }  # fmt: skip
         assert found["results"][name]["sgd_best"]["average"] == min(found["sgd_grid"][name].values())
         for method in METHODS:
@@ -104,6 +104,9 @@ def test_the_schema_of_the_tables(finished):
         for method in ("sharp_identity", "sharp_stated"):
             assert own[f"a_priori_{method}"] == by_method[method]["a_priori"]
             assert own[f"a_priori_{method}"]["label"] == "a-priori"
+        assert own["one_run"] == by_method["one_run"]["one_run"]
+        assert own["one_run"]["label"] == "high-probability"
+        assert (own["one_run"]["failed"], own["one_run"]["holds"]) == (0, True)
         assert set(found["certificates_by_method"][name]) == set(METHODS)
     for entry in found["agreement"]:
         assert {"table", "cell", "published", "measured", "stderr", "agrees"} <= set(entry)
@@ -165,7 +168,7 @@ def test_the_results_file(finished):
     assert (finished[0] / "results.nc").stat().st_size < 100e6
     with xarray.open_dataset(finished[0] / "results.nc") as data:
         assert dict(data.sizes) == {
-            "objective": 4, "algorithm": 16, "iteration": 3000, "checkpoint": 7, "replication": 6,
+            "objective": 4, "algorithm": 17, "iteration": 3000, "checkpoint": 7, "replication": 6,
         }  # fmt: skip
         assert data.attrs["seed"] == 0
         assert json.loads(data.attrs["constants"])["f3"]["beta"] == 36

@@ -31,6 +31,7 @@ _METHOD_WORDS = {
     "sharp": "online least squares over I and P, with the sharp constants",
     "sharp_blind": "as blind, with the sharp constants",
     "sharp_stated": "as sharp, with the constants of the a-priori theorem for least squares",
+    "one_run": "plays I in every round, with the constants of the one-run certificate",
 }
 
 

@@ -90,6 +90,9 @@ def _sharp(found: dict[str, Any]) -> dict[str, Any]:
             values[f"{method}_{other}"] = ", ".join(f"{ratio:.2g} on {name}" for name, ratio in ratios.items())
     for method, kind in (("sharp_identity", "a_priori"), ("sharp_stated", "a_priori"), ("sharp", "theorem")):
         values[f"{method}_bound"] = [row[kind]["bound"] / row[kind]["measured"] for row in rows[method].values()]
+    single = [kinds["one_run"]["one_run"] for kinds in found["certificates_by_method"].values()]
+    values["one_run_ratio"] = [row["mean_ratio"] for row in single]
+    values["one_run_failed"] = sum(row["failed"] for row in single)
     return values
 
 

@@ -7,6 +7,7 @@ from ... import _xp
 from ..._xp import Array
 from ...constants import Smooth
 from ...conversions import PredictionConversion, SmoothConversion
+from ...noise import Bounded
 from ...operators import Identity, Mixture
 from ...oracles import AdaHedge, Constant, Hedge, LeastSquares, OnlineNewtonStep, Oracle
 from ...rivals import SGD
@@ -84,6 +85,12 @@ def stated(oracle: Oracle, f: Objective, rounds: int) -> SmoothConversion:
     return PredictionConversion(oracle, constants)
 
 
+def one_run(oracle: Oracle, f: Objective, rounds: int) -> SmoothConversion:
+    """The constants for which the certificate of one run is small; of the noise its largest norm is known."""
+    constants = Smooth.one_run(gap=f.first_gap, beta=f.beta, noise=Bounded(f.noise_sup), T=rounds)
+    return PredictionConversion(oracle, constants)
+
+
 _ALL = (
     Method("sgd", "SGD", None),
     Method("hedge", "Black-box + Hedge", _hedge),
@@ -96,11 +103,11 @@ _ALL = (
     Method("sharp", "sharp step, least squares over I and P", _least_squares, convert=sharp),
     Method("sharp_blind", "sharp step, diagonal Newton steps, without P", _newton, convert=sharp),
     Method("sharp_stated", "a-priori step, least squares over I and P", _least_squares, convert=stated),
+    Method("one_run", "one-run step, tracker with I", lambda f, like: Constant(), weight=0.0, convert=one_run),
 )
 METHODS = MappingProxyType({method.name: method for method in _ALL})
-SHARP = tuple(
-    method.name for method in _ALL if method.convert in (sharp, stated)
-)  # constants for the rounds of the run
+# those with constants for the rounds of the run
+SHARP = tuple(method.name for method in _ALL if method.convert in (sharp, stated, one_run))
 
 SGD_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the step of SGD's own theorem, the best of which is chosen afterwards
 

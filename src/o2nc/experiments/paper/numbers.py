@@ -89,8 +89,9 @@ def _with_best(methods: Mapping[str, Record], averages: Mapping[str, float]) -> 
 
 
 def _stated(kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """The a-priori certificates of the columns with sharp constants."""
-    return {f"a_priori_{method}": found["a_priori"] for method, found in kinds.items() if "a_priori" in found}
+    """The a-priori certificates of the columns with sharp constants, and that of one run."""
+    stated = {f"a_priori_{method}": found["a_priori"] for method, found in kinds.items() if "a_priori" in found}
+    return stated | {"one_run": found["one_run"] for found in kinds.values() if "one_run" in found}
 
 
 def summary(entries: Sequence[Entry]) -> dict[str, int]:
@@ -179,10 +180,22 @@ def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str,
         found |= _theorems(conversion, float(regret.mean()), f.start(like), measured=measured, replications=R)
     return {
         **{kind: certificate.to_dict() for kind, certificate in found.items()},
+        **({} if c.noise is None else {"one_run": _one_run(conversion, record, rounds)}),
         "rounds": rounds,
         "noise_variance": noise,
         "clipped_rounds": float(sums["clipped"].mean()),
     }
+
+
+def _one_run(conversion: SmoothConversion, record: Record, rounds: int) -> dict[str, Any]:
+    """The certificate of the first run, and over all runs the mean and the largest ratio, and how many do not hold."""
+    every = [
+        conversion.one_run(Q=Q, N=N, W=W, T=rounds, measured=measured)
+        for Q, N, W, measured in zip(*(record.sums[k] for k in "QNW"), record.at("average", rounds), strict=True)
+    ]
+    ratios = [1 / one.ratio for one in every if one.ratio]
+    failed = sum(not one.holds for one in every)
+    return every[0].to_dict() | {"mean_ratio": float(np.mean(ratios)), "largest_ratio": max(ratios), "failed": failed}
 
 
 def _theorems(conversion: SmoothConversion, regret: float, x: Array, **details: Any) -> dict[str, Certificate]:

@@ -136,7 +136,12 @@ def _sharp(found: dict[str, Any]) -> Rows:
                     other: averages[method] / averages[other] for other in ("hedge", "sgd_best") if other in averages
                 }
                 row |= {"bound": theorem["bound"], "ratio": theorem["bound"] / theorem["measured"]}
-                yield row | {"stated": "none" if stated is None else number(stated["bound"] / stated["measured"], 3)}
+                row["stated"] = "none" if stated is None else number(stated["bound"] / stated["measured"], 3)
+                single = kinds.get("one_run")
+                row["single"] = (
+                    "none" if single is None else f"{single['mean_ratio']:.3g}, {single['largest_ratio']:.3g}"
+                )
+                yield row
 
 
 def _seeds(found: dict[str, Any]) -> Rows:
