@@ -91,7 +91,8 @@ def _with_best(methods: Mapping[str, Record], averages: Mapping[str, float]) -> 
 def _stated(kinds: Mapping[str, Any]) -> dict[str, Any]:
     """The a-priori certificates of the columns with sharp constants, and that of one run."""
     stated = {f"a_priori_{method}": found["a_priori"] for method, found in kinds.items() if "a_priori" in found}
-    return stated | {"one_run": found["one_run"] for found in kinds.values() if "one_run" in found}
+    single = kinds.get("one_run", {}).get("one_run")
+    return stated | ({} if single is None else {"one_run": single})
 
 
 def summary(entries: Sequence[Entry]) -> dict[str, int]:
