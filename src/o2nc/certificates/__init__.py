@@ -51,6 +51,7 @@ from .sharp_theorem import (
     theorem_sharp_least_squares,
 )
 from .sharp_theorem_inner import InnerFactors, inner_factors, theorem_sharp_inner
+from .storm_theorem import storm_batch, storm_rate, storm_step, theorem_storm, theorem_storm_decreasing
 from .student import mean_interval, student_quantile
 from .theorem_1 import (
     exact_oracle,
@@ -75,9 +76,9 @@ __all__ = [
     "least_squares_regret", "localization", "localization_sharp", "mean_interval", "minimum_over_iterates",
     "output_gradient", "output_mass", "output_weight", "phases", "projection", "reading", "segment_factors",
     "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error", "sharp_alignment",
-    "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "student_quantile", "theorem1",
+    "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "storm_batch", "storm_rate", "storm_step", "student_quantile", "theorem1",
     "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned",
-    "theorem_sharp", "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "tight",
+    "theorem_sharp", "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "theorem_storm", "theorem_storm_decreasing", "tight",
     "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at",
     "tracker_error_best", "tracker_error_convex", "tracker_error_parts", "tracker_noise", "tracker_noise_root",
     "tracker_norm", "tracker_norm_sharp", "witness", "young",
