@@ -48,11 +48,12 @@ def moments(A, b, x, m, operators, a, eta, kappa, weights=None):
     C, zero, eye, one = np.outer(z, z), np.zeros((d, d)), np.eye(d), np.zeros((1, 2 * d))
     at, keep = np.hstack([eye, zero, np.zeros((d, 1))]), np.hstack([zero, eye, np.zeros((d, 1))])
     constant = lambda v: np.hstack([zero, zero, v[:, None]])
-    S = regret = V_T = 0.0
+    S = regret = V_T = N = 0.0
     for t, U in enumerate(operators):
         step, g, rate = U @ keep, H @ at, a if weights is None else weights[t]
         S += np.trace(g @ C @ g.T)
         size = [np.trace(v @ C @ v.T) for v in (step, keep)]
+        N += size[1]
         regret += np.trace(g @ C @ (keep - step).T) + kappa / 2 * (size[0] - size[1])
         after = at - eta * step
         moves = []
@@ -62,7 +63,8 @@ def moments(A, b, x, m, operators, a, eta, kappa, weights=None):
             again, s = A[k] @ after + constant(b[k]), A[k] @ at + constant(b[k])
             moves.append(np.vstack([after, again + (1 - rate) * (keep - s), np.hstack([one, [[1.0]]])]))
         C = np.mean([move @ C @ move.T for move in moves], axis=0)
-    return {"S": S, "regret": regret, "V_T": V_T, "first": float(((m - H @ x) ** 2).sum()), "gap": float(x @ H @ x) / 2}
+    known = {"regret": regret, "V_T": V_T, "first": float(((m - H @ x) ** 2).sum()), "gap": float(x @ H @ x) / 2}
+    return S, N, known
 
 
 def setting(rng, prediction):
@@ -97,9 +99,8 @@ def test_no_operator_on_random_quadratics_breaks_it(prediction):
         a, T = float(rng.choice([1.0, 0.9, 0.5, 0.2, 0.05, 0.01])), len(operators)
         _, eta = storm_step(1.0, a)
         kappa = 1.0 if prediction else rng.choice([0.0, eta, 1.0])  # kappa beta eta
-        found = moments(A, b, x, m, operators, a, eta, kappa)
-        S = found.pop("S") / T
-        bound = theorem_storm(beta=1.0, sigma=0.0, T=T, a=a, **found).bound
+        S, _, found = moments(A, b, x, m, operators, a, eta, kappa)
+        bound = T * theorem_storm(beta=1.0, sigma=0.0, T=T, a=a, **found).bound
         assert bound * (1 + 1e-9) >= S
         ratios.append(S / bound)
     assert max(ratios) > 0.5
@@ -115,20 +116,53 @@ def test_nor_decreasing_weights(prediction):
         A = np.broadcast_to(A.mean(axis=0), A.shape)
         _, eta = storm_step(1.0, a)
         weights = [max(a, 1 / t) for t in range(1, T + 1)]
-        found = moments(A, b, x, m, operators, a, eta, 1.0 if prediction else 0.0, weights)
-        S, sigma = found.pop("S") / T, math.sqrt(found.pop("V_T") / T)
-        bound = theorem_storm_decreasing(beta=1.0, sigma=sigma, T=T, a=a, **found).bound
+        S, _, found = moments(A, b, x, m, operators, a, eta, 1.0 if prediction else 0.0, weights)
+        sigma = math.sqrt(found.pop("V_T") / T)
+        bound = T * theorem_storm_decreasing(beta=1.0, sigma=sigma, T=T, a=a, **found).bound
         assert bound * (1 + 1e-9) >= S
         ratios.append(S / bound)
     assert max(ratios) > 0.5
+
+
+@pytest.mark.parametrize("c", [1.1, 1.5, 2.0, 5.0])
+def test_a_larger_divisor_leaves_some_of_the_trackers(c):
+    """Linear loss and contractions: mu N is left on the left side, which pays for the regret."""
+    rng, shares = np.random.default_rng(4), []
+    for _ in range(60):
+        A, b, x, m, operators = setting(rng, prediction=False)
+        a = float(rng.choice([0.9, 0.5, 0.2, 0.05, 0.01]))
+        S, N, found = moments(A, b, x, m, operators, a, math.sqrt(a) / c, 0.0)
+        mu = 1 - 2 * (1 - a) ** 2 / (2 - a) / c**2 - math.sqrt(a) / c
+        start, noise = found["first"] / a / (2 - a), 2 * a * found["V_T"] / (2 - a)
+        right = 2 * c * found["gap"] / math.sqrt(a) + start + noise + 2 * found["regret"]
+        assert mu > 0
+        assert S + mu * N <= right * (1 + 1e-9)
+        shares.append((S + mu * N) / right)
+    assert max(shares) > 0.5
+
+
+def test_the_polynomials_of_steps_4_and_5():
+    p = lambda u: 2 * u**4 - F(11, 10) * u**3 - F(279, 100) * u**2 + F(22, 10) * u - F(42, 100)
+    for u in (F(k, 200) for k in range(201)):
+        a = u * u
+        assert p(u) == 2 * (1 - a) ** 2 - (2 - a) * (F(121, 100) - F(11, 10) * u)
+        assert p(u) == (1 - a) * (F(11, 10) * u - 2 * a) - (F(79, 100) * a - F(11, 10) * u + F(42, 100))
+        assert p(u) < 0
+        assert u > F(63, 100) or 24 * a - F(66, 10) * u - F(558, 100) < 0
+        rest = (4 - 3 * a) ** 2 - (1 + a) / 2 * (4 - 3 * a) * (2 - a) - 2 * (1 - a) ** 2 * (2 - a)
+        assert rest == (1 - a) * (8 - 5 * a - a * a / 2) >= 0
+        assert 2 * storm_step(1.0, float(a) or 1e-9)[0] + 4 / (2 - float(a)) <= 6 + 1e-12
+    u = F(39, 100)
+    assert p(u) < F(-53, 10**4)
+    assert abs(8 * u**3 - F(33, 10) * u**2 - F(558, 100) * u + F(22, 10)) < F(36, 10**4)
 
 
 def test_at_a_1_it_is_attained_and_no_longer_step_is_allowed():
     """Gradient descent on x^2 / 2, of which step 1 / beta needs one step, and longer ones break the bound."""
     one = np.ones((1, 1, 1)), np.zeros((1, 1)), np.ones(1), np.ones(1), [np.eye(1)] * 200
     for eta, ratio in ((1.0, 1.0), (1.1, 1 / 0.9), (1.5, 2.0)):
-        found = moments(*one, 1.0, eta, 0.0)
-        assert found["S"] / (2 * found["gap"] / eta) == pytest.approx(ratio)  # S = 1 / (eta (2 - eta))
+        S, _, found = moments(*one, 1.0, eta, 0.0)
+        assert S / (2 * found["gap"] / eta) == pytest.approx(ratio)  # S = 1 / (eta (2 - eta))
 
 
 def play(factor, a, eta, T, prediction, decreasing, batch, replications=1000, seed=0):

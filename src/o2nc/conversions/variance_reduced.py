@@ -20,8 +20,8 @@ class VarianceReduced:
     $$a=\min\Bigl\{1,\Bigl(\frac{\beta D}{\sigma^2T}\Bigr)^{2/3}\Bigr\},\quad\eta=\frac{\sqrt a}{c\beta},\quad
       b=\Bigl\lceil\frac1{2a^2T}\Bigr\rceil,$$
 
-    with the c of `o2nc.certificates.storm_step`, at most 1.1. A run takes $2T+b$ gradients, less one: the last sample
-    is not taken again.
+    with the c of `o2nc.certificates.storm_step`, at most 1.1. A run takes $2T+b-1$ gradients: the last sample is
+    not taken again. `o2nc.minimize` takes the first one once more, to see that it is the same.
 
     Args:
         gap: D, the first value of f less its infimum, or a bound on it.
