@@ -255,7 +255,9 @@ def test_the_rate_is_the_best_and_the_batch_grows_like_the_cubic_root():
     batches = [storm_batch(storm_rate(0.7, 3.0, 2.0, T), T) for T in (10**9, 10**12, 10**15)]
     assert batches[2] / batches[1] == pytest.approx(10, rel=1e-2)
     assert batches[1] == pytest.approx((4 / 2.1) ** (4 / 3) * 10**4 / 2, rel=1e-3)
-    start, noise = (theorem_storm(gap=0.7, beta=3.0, sigma=2.0, T=10**12, regret=0.0).terms[k] for k in ("start", "noise"))
+    start, noise = (
+        theorem_storm(gap=0.7, beta=3.0, sigma=2.0, T=10**12, regret=0.0).terms[k] for k in ("start", "noise")
+    )
     assert start <= noise == pytest.approx(start, rel=1e-3)
 
 
