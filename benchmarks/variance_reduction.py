@@ -17,13 +17,15 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 import o2nc
-from o2nc.certificates import sharp_rate, sharp_step, theorem_sharp, theorem_storm
-from o2nc.conversions import StormConversion, VarianceReduced
+from o2nc.certificates import theorem_storm
+from o2nc.conversions import PredictionConversion, SmoothConversion, StormConversion, VarianceReduced
 from o2nc.experiments.runner.charts import COLOURS, canvas
-from o2nc.oracles import Constant
+from o2nc.operators import Identity, Projector
+from o2nc.oracles import Constant, Hedge, PredictionHedge
 
-DIMENSION, START = 5, 1.0
-GAP, SIGMA = DIMENSION * (1 - math.cos(START)), math.sqrt(DIMENSION / 2)
+DIMENSION = 5
+START = np.ones(DIMENSION)
+GAP, SIGMA = DIMENSION * (1 - math.cos(1.0)), math.sqrt(DIMENSION / 2)
 BETA_F, BETA = 1.0, math.sqrt(1.5)  # of f, and of the samples in mean square
 HORIZONS = [2**k for k in range(8, 17)]
 
@@ -41,41 +43,36 @@ class Found:
     gradients: int
     average: float  # of the squared gradient, over rounds and replications
     error: float  # its standard error
-    bound: float  # a-priori
+    bound: float  # a-priori, or with the measured regret
+    regret: float  # a round
 
 
-def mean_and_error(squares):
-    return float(squares.mean()), float(squares.std(ddof=1) / math.sqrt(len(squares)))
-
-
-def algorithm_1(T, args):
-    """Algorithm 1 with the constants of the sharp theorem and U = I."""
-    known = dict(gap=GAP, beta=BETA_F, sigma=SIGMA, T=T)
-    a = sharp_rate(**known)
-    _, eta = sharp_step(BETA_F, a)
-    rng = np.random.default_rng([args.seed, T])
-    x = np.full((args.replications, DIMENSION), START)
-    m, squares = np.zeros_like(x), np.zeros(args.replications)
-    for _ in range(T):
-        s = gradient(x, rng)
-        squares += (np.sin(x) ** 2).sum(axis=1) / T
-        x, m = x - eta * m, (1 - a) * m + a * s
-    return Found(T, T, *mean_and_error(squares), theorem_sharp(**known, regret=0.0).bound)
-
-
-def storm(T, args, **options):
-    """Variance reduction with U = I, by the library."""
-    constants = VarianceReduced(gap=GAP, beta=BETA, sigma=SIGMA, T=T, **options)
-    conversion, squares = StormConversion(Constant(), constants), np.zeros(args.replications)
-    x = np.full((args.replications, DIMENSION), START)
-    squares += (np.sin(x) ** 2).sum(axis=1) / T
+def play(conversion, gradient, x1, T, args, gradients):
+    """A run of some replications from x1."""
+    squares = np.zeros(args.replications)
 
     def add(t, x, state):
         if t < T:
             squares[:] += (np.sin(x) ** 2).sum(axis=1) / T
 
+    x = np.tile(x1, (args.replications, 1))
+    add(0, x, None)
     result = o2nc.minimize(gradient, x, conversion, seed=args.seed + T, callback=add, show_progress=False)
-    return Found(T, 2 * T + constants.batch - 1, *mean_and_error(squares), result.a_priori.bound)
+    error = float(squares.std(ddof=1) / math.sqrt(len(squares)))
+    bound = result.certificate if result.a_priori is None else result.a_priori
+    return Found(T, gradients, float(squares.mean()), error, bound.bound, float(np.mean(result.regret)) / T)
+
+
+def algorithm_1(T, args):
+    """Algorithm 1 with the constants of the sharp theorem and U = I."""
+    constants = o2nc.Smooth(gap=GAP, beta=BETA_F, sigma=SIGMA, T=T)
+    return play(SmoothConversion(Constant(), constants), gradient, START, T, args, T)
+
+
+def storm(T, args, **options):
+    """Variance reduction with U = I."""
+    constants = VarianceReduced(gap=GAP, beta=BETA, sigma=SIGMA, T=T, **options)
+    return play(StormConversion(Constant(), constants), gradient, START, T, args, 2 * T + constants.batch - 1)
 
 
 def best_rate_of_one_sample(T):
@@ -91,6 +88,28 @@ METHODS: dict[str, Callable] = {
     "one first sample": lambda T, args: storm(T, args, batch=1),
     "one first sample, its best a": lambda T, args: storm(T, args, batch=1, a=best_rate_of_one_sample(T)),
 }
+
+
+def with_experts(args, T=4096, quiet=5, noisy=15):
+    """Noise in 15 of 20 coordinates, which start at their minimum, and P, which leaves them alone."""
+    is_noisy = np.arange(quiet + noisy) >= quiet
+    gradient = lambda x, rng: np.sin(x) - is_noisy * np.sin(x + 2 * np.pi * rng.random(x.shape))
+    P, gap, sigma = Projector.from_mask(~is_noisy), quiet * (1 - math.cos(1.0)), math.sqrt(noisy / 2)
+    smooth = o2nc.Smooth(gap=gap, beta=BETA_F, sigma=sigma, T=T)
+    reduced = VarianceReduced(gap=gap, beta=BETA, sigma=sigma, T=T)
+    hedge, predicting = Hedge([Identity(), P]), PredictionHedge([Identity(), P])
+    rows = {
+        "the identity": (SmoothConversion(Constant(), smooth), StormConversion(Constant(), reduced)),
+        "P, known": (SmoothConversion(Constant(P), smooth), StormConversion(Constant(P), reduced)),
+        "I and P, Hedge, linear loss": (SmoothConversion(hedge, smooth), StormConversion(hedge, reduced)),
+        "I and P, Hedge, prediction loss": (
+            PredictionConversion(predicting, smooth), StormConversion(predicting, reduced, None),
+        ),
+    }  # fmt: skip
+    print("| | Algorithm 1 | regret a round | variance reduction | regret a round |\n|---|---|---|---|---|")
+    for name, pair in rows.items():
+        found = [play(conversion, gradient, np.where(is_noisy, 0.0, 1.0), T, args, T) for conversion in pair]
+        print(f"| {name} | " + " | ".join(f"{f.average:.4f} ± {f.error:.4f} | {f.regret:.1e}" for f in found) + " |")
 
 
 def slope(found, value):
@@ -134,6 +153,7 @@ def main():
         print(f"| {words} | " + " | ".join(f"{slope(found, value):.2f}" for found in results.values()) + " |")
     c = VarianceReduced(gap=GAP, beta=BETA, sigma=SIGMA, T=horizons[-1])
     print(f"D = {GAP:.3f}, sigma^2 = {SIGMA**2}, beta = {BETA:.4f}; at T = {c.T}: a = {c.a:.3g}, b = {c.batch}")
+    with_experts(args)
     if args.figure:
         draw(results, args.figure)
 

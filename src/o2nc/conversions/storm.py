@@ -9,9 +9,9 @@ from ..certificates.declared import noise_objection
 from ..checks import check_number
 from ..losses import DescentLoss, LinearLoss, Loss, PredictionLoss
 from ..operators import act
-from ..oracles.base import Oracle
+from ..oracles.base import Oracle, stated_bound
 from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
-from .base import Samples, check_given, registry
+from .base import Answer, Samples, check_given, registry
 from .tracked import Tracked, TrackedConversion, first_round, learned
 from .variance_reduced import VarianceReduced
 
@@ -128,6 +128,13 @@ class StormConversion(TrackedConversion):
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """The theorem of variance reduction."""
         return self.constants.theorem(regret, **details)
+
+    def a_priori(self, x: Vector) -> Answer:
+        """The theorem with a bound that the oracle states whatever the energy of the losses."""
+        bound = stated_bound(self.oracle, x, self.energy())
+        if bound < float("inf"):
+            return self.theorem(bound, label="a-priori")
+        return "the oracle states no regret bound that holds without a bound on the trackers"
 
     def objection(self, state: StormState, samples: Samples | None = None) -> str:
         """No contractions, but for the prediction loss; or a sigma that is too small for the first samples."""
