@@ -53,6 +53,7 @@ from .sharp_theorem import (
 from .sharp_theorem_clipped import clipped_step, theorem_sharp_clipped
 from .sharp_theorem_inner import InnerFactors, inner_factors, theorem_sharp_inner
 from .single_run import OneRunFactors, one_run, one_run_factors, tracking_root
+from .storm_theorem import storm_batch, storm_rate, storm_step, theorem_storm, theorem_storm_decreasing
 from .student import mean_interval, student_quantile
 from .theorem_1 import (
     exact_oracle,
@@ -78,11 +79,11 @@ __all__ = [
     "localization_sharp", "mean_interval", "minimum_over_iterates", "one_run", "one_run_factors", "one_run_rate",
     "output_gradient", "output_mass", "output_weight", "phases", "projection", "reading", "segment_factors",
     "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error", "sharp_alignment",
-    "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "student_quantile", "theorem1",
-    "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned",
-    "theorem_sharp", "theorem_sharp_clipped", "theorem_sharp_decreasing", "theorem_sharp_inner",
-    "theorem_sharp_least_squares", "tight", "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd",
+    "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "storm_batch", "storm_rate",
+    "storm_step", "student_quantile", "theorem1", "theorem1_doubling", "theorem1_segment", "theorem1_sharp",
+    "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp", "theorem_sharp_clipped",
+    "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "theorem_storm",
+    "theorem_storm_decreasing", "tight", "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd",
     "tracker_error", "tracker_error_at", "tracker_error_best", "tracker_error_convex", "tracker_error_parts",
-    "tracker_noise", "tracker_noise_root", "tracker_norm", "tracker_norm_sharp", "tracking_root", "witness",
-    "young",
+    "tracker_noise", "tracker_noise_root", "tracker_norm", "tracker_norm_sharp", "tracking_root", "witness", "young",
 ]  # fmt: skip
