@@ -192,7 +192,7 @@ def _one_run(conversion: SmoothConversion, record: Record, rounds: int) -> dict[
     """The certificate of the first run, and over all runs the mean and the largest ratio, and how many do not hold."""
     every = [
         conversion.one_run(Q=Q, N=N, W=W, T=rounds, measured=measured)
-        for Q, N, W, measured in zip(*(record.sums[k] for k in "QNW"), record.at("average", rounds), strict=True)
+        for Q, N, W, measured in np.stack([record.sums[k] for k in "QNW"] + [record.at("average", rounds)]).T.tolist()
     ]
     ratios = [1 / one.ratio for one in every if one.ratio]
     failed = sum(not one.holds for one in every)
