@@ -1,8 +1,8 @@
 """How far the sharp theorems are from the worst case, which performance estimation finds exactly (sigma = 0, small T).
 
-For T rounds the largest S - k GR over all smooth f in any dimension, all directions d_t that the theorem allows and the
-first point is a semidefinite program in the Gram matrix of gradients and directions. Printed is this worst case over the
-theorem's bound without its regret term: 1.00 would be attained. Columns are the rows of ``CASES`` at each a.
+For T rounds the largest S - k GR over all smooth f in any dimension, all first points and all directions d_t that the
+theorem allows is a semidefinite program in the Gram matrix of gradients and directions. Printed is this worst case over
+the theorem's bound without its regret term: 1 means attained. A row is one of ``CASES`` at one a, a column one T.
 
 Run: ``python benchmarks/worst_case.py [T ...]``. It needs PEPit, which is in the extra ``bench``.
 
@@ -83,10 +83,9 @@ def worst_case(case: Case, a: float, T: int) -> float:
     theorem = case.theorem(a)
     problem = PEPit.PEP()
     f = problem.declare_function(SmoothFunction, L=1.0)
-    x, (m, free) = problem.set_initial_point(), (PEPit.Point(), PEPit.Point()) if case.any_start else (None, None)
+    x = problem.set_initial_point()
     h, value = f.oracle(x)
-    zero = 0 * h
-    m = zero if m is None else m
+    m = PEPit.Point() if case.any_start else 0 * h
     problem.add_constraint(value >= h**2 / 2)
     problem.set_initial_condition(theorem.start * (m - h) ** 2 + theorem.gap * value <= 1)
     kappa = theorem.c / a if case.prediction else 0.0
@@ -99,7 +98,7 @@ def worst_case(case: Case, a: float, T: int) -> float:
                 problem.add_constraint(d**2 <= m**2)
         step = a / theorem.c * d
         if t == 1 and not case.any_start and case.played != "anything":
-            g, value = h, value  # m_1 = 0: nothing moves
+            g = h  # m_1 = 0: nothing moves
         else:
             g, value = f.oracle(x - case.r * step)
             problem.add_constraint(value >= g**2 / 2)
@@ -120,7 +119,9 @@ def main(rounds: tuple[int, ...]) -> None:
     for case in CASES:
         for a in RATES:
             row = [worst_case(case, a, T) for T in rounds]
-            print(f"{case.name:48} a = {a:<4}", " ".join(f"{v:.3f}" if math.isfinite(v) else "-" for v in row), flush=True)
+            print(
+                f"{case.name:48} a = {a:<4}", " ".join(f"{v:.3f}" if math.isfinite(v) else "-" for v in row), flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -47,7 +47,9 @@ def shifted(p):
     return out
 
 
-@pytest.mark.parametrize(("name", "p"), [("Z", Z), ("nu", NU), ("mu", MU), ("X", X), ("end", END), ("1 - X", BELOW_ONE)])
+@pytest.mark.parametrize(
+    ("name", "p"), [("Z", Z), ("nu", NU), ("mu", MU), ("X", X), ("end", END), ("1 - X", BELOW_ONE)]
+)
 def test_no_coefficient_is_negative(name, p):
     coefficients = shifted(p)
     assert min(coefficients.values()) >= 0
