@@ -71,7 +71,8 @@ def test_the_factor_of_the_papers_tuning_and_of_a_better_one():
     M = eps**3.5 * T / (B**2 * math.sqrt(lam))  # so that eps is that of the paper's tuning
 
     def limit(al, p, h, merged=False):
-        terms = 1 / h, math.sqrt(al / 2), h**2 / al**2, (LEAK * p + al / (2 * p)) if not merged else p * J(al / 2 / p**2)
+        of_rho = p * J(al / 2 / p**2) if merged else LEAK * p + al / (2 * p)
+        terms = 1 / h, math.sqrt(al / 2), h**2 / al**2, of_rho
         if merged:  # the theorem itself, at a small a
             known = dict(a=al * eps**2 / B**2, eta=h * eps**2.5 / B**2 / math.sqrt(lam), rho=p * eps)
             bound = theorem2_sharp(Nonsmooth(L=1e-9, M=M, sigma=B, lam=lam, T=T, **known), 0.0).bound

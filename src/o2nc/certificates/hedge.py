@@ -68,8 +68,8 @@ def hedge_self_tuned(
        $\Phi_T(\gamma_T)\le\langle C_T,u\rangle+\mathrm{KL}(u\|\pi)/\gamma_T$; and $E_{T-1}\le E_T$.
     3. *Without $\Lambda$.* Let $y^2=x_t/(1+E_{t-1})$. Then
        $\sqrt{1+E_t}-\sqrt{1+E_{t-1}}=\sqrt{1+E_{t-1}}\,y^2/(1+\sqrt{1+y^2})$, so by 1 the quotient of $\delta_t$ and
-       this is at most $\min\{g,\frac2y\}(1+\sqrt{1+y^2})$. With g it grows with y, with $\frac2y$ it falls; they meet at
-       $y=\frac2g$, where both are A. So $\sum_t\delta_t\le A(\sqrt{1+E_T}-1)$.
+       this is at most $\min\{g,\frac2y\}(1+\sqrt{1+y^2})$. With g it grows with y, with $\frac2y$ it falls; they meet
+       at $y=\frac2g$, where both are A. So $\sum_t\delta_t\le A(\sqrt{1+E_T}-1)$.
     4. *With $\Lambda$.* $\sum_t\delta_t\le g\sum_tx_t/\sqrt{1+E_{t-1}}$, and
        $\sum_t\frac{x_t}{\sqrt{1+E_{t-1}}}=\sum_t\frac{x_t}{\sqrt{1+E_t}}
        +\sum_tx_t\Bigl(\frac1{\sqrt{1+E_{t-1}}}-\frac1{\sqrt{1+E_t}}\Bigr)$. The first sum is at most
@@ -77,8 +77,9 @@ def hedge_self_tuned(
 
     The bound without $\Lambda$ is attained within a factor of 1.6 for $\gamma_0=1$ and 2, 4, 16 and 64 experts: small
     losses lock the weights on one expert, a loss that dwarfs them all hits it, and small ones drive to another.
-    For large energy and small $\Lambda$ this is $(\gamma_0^{-1}+2\gamma_0)\sqrt{lE_T/2}$, at $\gamma_0=1/\sqrt2$ it is $\sqrt2$ times
-    the bound of the rate tuned in hindsight.
+
+    For large energy and small $\Lambda$ the bound is $(\gamma_0^{-1}+2\gamma_0)\sqrt{lE_T/2}$, at $\gamma_0=1/\sqrt2$
+    it is $\sqrt2$ times the bound of the rate tuned in hindsight.
 
     Args:
         log_prior: l = log(1 / pi_min); log K for a uniform prior. 0 means one expert, whose regret is 0.

@@ -12,8 +12,9 @@ LEAK = math.sqrt((5 * math.sqrt(5) - 11) / 2)  # the largest u - u^2 / sqrt(1 + 
 def smoothing_sharp(a: float, rho: float, L: float, sigma: float) -> float:
     r"""What the smoothed norm and the squares of the samples cost together in the bound on the tracker's norm.
 
-    $$\rho\,\min\Bigl\{k+q,\ \theta\Bigl(\frac{2Q}{1+\theta^2}-1\Bigr)\Bigr\},\qquad q=\frac{a(L^2+\sigma^2)}{(2-a)\rho^2},
-      \quad Q=1+\frac q{1-a},\quad\theta^2=\sqrt{Q^2+4Q}-1-Q,\quad k=\sqrt{\tfrac{5\sqrt5-11}2}=0.3003.$$
+    $$\rho\,\min\Bigl\{k+q,\ \theta\Bigl(\frac{2Q}{1+\theta^2}-1\Bigr)\Bigr\},\qquad
+      q=\frac{a(L^2+\sigma^2)}{(2-a)\rho^2},\quad Q=1+\frac q{1-a},\quad\theta^2=\sqrt{Q^2+4Q}-1-Q,\quad
+      k=\sqrt{\tfrac{5\sqrt5-11}2}=0.3003.$$
 
     The second is the largest $u-\frac{u^2}{\sqrt{1+u^2}}+\frac{Q-1}{\sqrt{1+u^2}}$, and the smaller one for small a.
 
