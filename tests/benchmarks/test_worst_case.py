@@ -1,7 +1,6 @@
 """The benchmark of worst cases against closed forms of one and two rounds."""
 
 import pytest
-
 import worst_case
 
 
