@@ -22,7 +22,7 @@ from .lemmas.nonsmooth import (
     tracker_norm,
     witness,
 )
-from .lemmas.nonsmooth_sharp import localization_sharp, tracker_norm_sharp
+from .lemmas.nonsmooth_sharp import localization_sharp, smoothing_sharp, tracker_norm_sharp
 from .lemmas.sharp import decreasing_weight, segment_growth, sharp_alignment, tracker_error_convex
 from .lemmas.smooth import (
     comparator,
@@ -79,9 +79,9 @@ __all__ = [
     "localization_sharp", "mean_interval", "minimum_over_iterates", "one_run", "one_run_factors", "one_run_rate",
     "output_gradient", "output_mass", "output_weight", "phases", "projection", "reading", "segment_factors",
     "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error", "sharp_alignment",
-    "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "storm_batch", "storm_rate",
-    "storm_step", "student_quantile", "theorem1", "theorem1_doubling", "theorem1_segment", "theorem1_sharp",
-    "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp", "theorem_sharp_clipped",
+    "sharp_factors", "sharp_rate", "sharp_step", "smoothing_sharp", "smoothness", "sqrt_regret", "storm_batch",
+    "storm_rate", "storm_step", "student_quantile", "theorem1", "theorem1_doubling", "theorem1_segment",
+    "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp", "theorem_sharp_clipped",
     "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "theorem_storm",
     "theorem_storm_decreasing", "tight", "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd",
     "tracker_error", "tracker_error_at", "tracker_error_best", "tracker_error_convex", "tracker_error_parts",
