@@ -18,15 +18,20 @@ from o2nc.certificates import theorem1_doubling, theorem1_sharp
 from o2nc.constants import PaperSmooth
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
 from o2nc.experiments.objectives import objective, of_kind
-from o2nc.experiments.paper.methods import METHODS
 from o2nc.experiments.runner.paired import HORIZON, Method, play
 from o2nc.experiments.runner.statistics import reduction
-from o2nc.oracles import Constant
+from o2nc.operators import Identity
+from o2nc.oracles import AdaGrad, AdaHedge, Constant
+from o2nc.sets import Box
 
 LIKE = np.zeros(1)
 FIRST_PHASE = 100
 LIMIT = 2.0  # what was asked for
-ORACLES = ("identity", "learned", "blind")
+ORACLES = {  # by name: the learner and the factor kappa of its loss
+    "identity": (lambda f: Constant(), 0.0),
+    "adahedge": (lambda f: AdaHedge([Identity(), f.projector(LIKE)]), 16.0),
+    "adagrad": (lambda f: AdaGrad(Box()), 4.0),
+}
 ESTIMATED = {"estimated": False, "estimated, with values": True}
 
 
@@ -48,12 +53,12 @@ def last(f, make, metric, args, replications):
 
 def gaps(f, base, args):
     """By version, the final gaps of all replications; and the estimates, each replication with its own probes."""
-    oracle, kappa = base.oracle(f, LIKE), base.kappa
+    oracle, kappa = base[0](f), base[1]
     first = replace(f.constants(HORIZON), T=FIRST_PHASE)
     versions = {
-        "known": lambda f: SmoothConversion(oracle, f.constants(HORIZON), kappa),
-        "unknown T: doubling": lambda f: DoublingConversion(oracle, first, kappa),
-        "all unknown: untuned": lambda f: UntunedConversion(oracle, kappa),
+        "known": lambda f, rounds: SmoothConversion(oracle, f.constants(HORIZON), kappa),
+        "unknown T: doubling": lambda f, rounds: DoublingConversion(oracle, first, kappa),
+        "all unknown: untuned": lambda f, rounds: UntunedConversion(oracle, kappa),
     }
     found = {name: last(f, make, "gap", args, range(args.replications)) for name, make in versions.items()}
     estimates = {}
@@ -61,7 +66,7 @@ def gaps(f, base, args):
         estimates[name] = [probed(f, 1000 * args.seed + r, with_values) for r in range(args.replications)]
         found[name] = np.concatenate(
             [
-                last(f, lambda f, c=c: SmoothConversion(oracle, c, kappa), "gap", args, [r])
+                last(f, lambda f, rounds, c=c: SmoothConversion(oracle, c, kappa), "gap", args, [r])
                 for r, c in enumerate(estimates[name])
             ]
         )
@@ -71,7 +76,7 @@ def gaps(f, base, args):
 def bound_of_doubling(f, args):
     """The average squared gradient of doubling with the identity, whose regret is 0, and its bound."""
     c = replace(f.constants(HORIZON), T=FIRST_PHASE)
-    make = lambda f: DoublingConversion(Constant(), c)
+    make = lambda f, rounds: DoublingConversion(Constant(), c)
     measured = float(last(f, make, "average", args, range(args.replications)).mean())
     return theorem1_doubling(c, regret=0.0, rounds=args.iterations, measured=measured)
 
@@ -99,7 +104,7 @@ def main():
     parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--replications", type=int, default=16)
     parser.add_argument("--iterations", type=int, default=3000)
-    parser.add_argument("--oracle", nargs="*", default=ORACLES)
+    parser.add_argument("--oracle", nargs="*", default=list(ORACLES))
     parser.add_argument("--no-estimates", action="store_true")
     parser.add_argument("--first", type=float, default=untuned.FIRST)
     args = parser.parse_args()
@@ -109,7 +114,7 @@ def main():
     objectives = {name: objective(name) for name in of_kind("smooth")}
     print(f"seed {args.seed}, {args.replications} replications, {args.iterations} iterations, first {args.first:g}")
     for key in args.oracle:
-        found = {name: gaps(f, METHODS[key], args) for name, f in objectives.items()}
+        found = {name: gaps(f, ORACLES[key], args) for name, f in objectives.items()}
         head(f"gap over that of known constants, oracle `{key}`", objectives)
         row("known: the gap itself", [f"{own['known'].mean():.3g}" for own, _ in found.values()])
         for version in next(iter(found.values()))[0]:

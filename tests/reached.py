@@ -105,3 +105,22 @@ EXPERTS = {  # a hull, a prior, gradients that hold the weights at 1/2 : 1/2, an
     "four": (HULL4, (0.25,) * 4, [1.0, 1.0, -1.0, -1.0], [-1.0, 1.0, 1.0, 1.0]),
     "skewed": (HULL4, (0.05, 0.15, 0.3, 0.5), [1.0, 1.0, 1.0, -1.0], [-1.0, 1.0, 1.0, 1.0]),
 }
+
+
+def lock_hit_drive(K, locks, small, way, rounds):
+    """Small losses lock the weights on expert 2, one of size 1 hits it, ``rounds`` of sum ``way`` drive to expert 1.
+
+    The hit costs 2, all of its range, and the tiny losses after it cost the term of the divergence, at little energy.
+    """
+    lock, one = np.ones(K), np.ones(K)
+    lock[1], one[0] = -1, -1
+    return np.stack([small * lock] * locks + [-lock] + [way / rounds * one] * rounds)
+
+
+def played(learner, losses):
+    """The regret of a learner against expert 1, and the energy."""
+    state, regret = learner.init(np.zeros(losses.shape[1])), 0.0
+    for l in losses:
+        regret += learner.weights(state) @ l - l[0]
+        state = learner.learn(state, l)
+    return regret, float((np.abs(losses).max(axis=1) ** 2).sum())

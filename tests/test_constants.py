@@ -40,16 +40,18 @@ def test_the_constants_of_algorithm_1(M, beta, sigma, T):
     square = Fraction(M) * Fraction(beta)
     G, noise = root(square), Fraction(sigma) * root(T)
     a = G / max(G, noise)
+    tracker = min(2 * square, (G + Fraction(sigma) * root(a / (2 - a))) ** 2)  # a bound on E|m_t|^2
     for found, exact in (
         (constants.G, G),
         (constants.G0, root(2 * square)),
         (constants.a, a),
         (constants.eta, a / (64 * Fraction(beta))),
-        (constants.energy(), T * (2 * square + Fraction(sigma) ** 2) * 2),  # T (G0^2 + sigma^2) G0^2 / G^2
+        (constants.energy(), T * (square + Fraction(sigma) ** 2) * tracker / square),  # T (G^2 + sigma^2) E|m|^2 / G^2
     ):
         assert close(found, exact)
-    largest = root(2 * square + Fraction(sigma) ** 2) + 3 * a / 64 * root(2 * square)  # of |s| + kappa a G0 / 64
-    assert close(constants.energy(kappa=3.0), 2 * T * largest**2)
+    largest = root(square + Fraction(sigma) ** 2) + 3 * a / 64 * root(2 * square)  # of |s| + kappa a G0 / 64
+    assert close(constants.energy(kappa=3.0), T * largest**2 * tracker / square)
+    assert constants.energy() <= 2 * T * (2 * constants.G**2 + sigma**2)  # by the paper's own bounds on g and m
     assert constants.values == (constants.G, constants.G0, constants.a, constants.eta)
     assert 0 < constants.a <= 1
 
@@ -97,6 +99,20 @@ def test_the_constants_of_least_squares(gap, beta, sigma, T):
     a, c = Fraction(constants.a), Fraction(constants.c)
     assert close(a, min(Fraction(1), root((2 + root(2)) * Fraction(beta) * Fraction(gap) / T) / Fraction(sigma)))
     assert abs(2 / c**2 + a / c - 1) < Fraction(1, 10**14)  # the root of step 8
+
+
+@pytest.mark.parametrize(
+    ("sigma", "T", "share"), [(0.0, 400, 0.99), (0.25, 400, 0.83), (1.0, 4000, 0.82), (8.0, 4000, 0.52)]
+)
+def test_the_energy_is_nearly_reached(sigma, T, share):
+    """A gradient of the largest length G = 1 that never turns, signs as noise: linear losses, the ball of radius G0."""
+    constants = Smooth.paper(M=1.0, beta=1.0, sigma=sigma, T=T)
+    rng, m, energy = np.random.default_rng(0), np.zeros(2000), 0.0
+    for _ in range(T):
+        s = 1 + sigma * rng.choice([-1.0, 1.0], size=m.shape)
+        energy += np.mean(s**2 * m**2)
+        m = np.clip((1 - constants.a) * m + constants.a * s, -constants.G0, constants.G0)
+    assert share < energy / constants.energy() <= 1
 
 
 @pytest.mark.parametrize("T", [1, 7, 10**9])

@@ -19,8 +19,9 @@ MAY_IMPORT = {
     "registry": set(),
     "estimates": set(),
     "states": set(),
-    "constants": {"checks", "estimates"},
-    "certificates": {"checks", "constants"},
+    "noise": {"checks"},
+    "constants": {"checks", "estimates", "noise"},
+    "certificates": {"checks", "constants", "noise"},
     "vectors": {"_xp", "checks"},
     "operators": {"_xp", "checks", "vectors"},
     "losses": BELOW_SETS,
@@ -28,7 +29,7 @@ MAY_IMPORT = {
     "sets": BELOW_SETS,
     "learners": {"_xp", "checks", "registry", "certificates"},
     "oracles": BELOW_SETS | {"states", "losses", "directions", "sets", "learners", "certificates"},
-    "conversions": BELOW_SETS | {"states", "losses", "oracles.base", "learners", "directions", "certificates"},
+    "conversions": BELOW_SETS | {"states", "losses", "oracles.base", "learners", "directions", "noise", "certificates"},
     "rivals": BELOW_SETS | {"certificates", "conversions.base", "conversions.average"},
 }
 

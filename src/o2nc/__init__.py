@@ -1,6 +1,6 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
-from . import certificates, conversions, directions, learners, operators, oracles, rivals, sets
+from . import certificates, conversions, directions, learners, noise, operators, oracles, rivals, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
 from ._probe import probe
 from .constants import Nonsmooth, Smooth
@@ -25,6 +25,7 @@ __all__ = [
     "directions",
     "learners",
     "minimize",
+    "noise",
     "operators",
     "oracles",
     "probe",

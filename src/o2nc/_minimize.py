@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _xp
+from ._again import Again
 from .certificates import Certificate
 from .checks import brief, check_horizon, check_seed
 from .constants import Nonsmooth, SmoothConstants
@@ -133,7 +134,8 @@ def minimize(
 
     Args:
         gradient: ``gradient(x, rng)`` draws a fresh sample at x, in the array library and shape of x, with randomness
-            from the NumPy generator ``rng`` only.
+            from the NumPy generator ``rng`` only. A conversion that needs ``again`` has the last sample taken again at
+            the new point, by a generator in the same state: two calls a round.
         x1: the starting point: an array of NumPy, torch or JAX of shape (d,), a batch (n, d) of n replications, or
             `Blocks`. Replications must be independent: in ``gradient`` each row draws noise of its own.
         conversion: one of `o2nc.conversions` or `o2nc.rivals`, or your own. For short, ``oracle`` and ``constants`` in
@@ -174,7 +176,8 @@ def minimize(
     chosen = _chosen(conversion, oracle, constants, kappa)
     if value is not None:
         check_gradient(value, "value")
-    check_can_have(chosen, frozenset({"tau", "x", "r"} | ({"value"} if value else set())), "`minimize` without `value`")
+    offered = frozenset({"tau", "x", "r", "again"} | ({"value"} if value else set()))
+    check_can_have(chosen, offered, "`minimize` without `value`")
     T = _rounds(chosen, rounds)
     check_seed(seed)
     rng, coins = (np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, k]))) for k in (0, 1))
@@ -183,26 +186,36 @@ def minimize(
     tau, of_output = _integers(taus, x1), set(taus.ravel().tolist())
     state = chosen.init(x1, tau=tau)
 
-    update = _xp.compiled(lambda s, state, x, r, value: chosen.update(s, state, x, r=r, value=value), leaf(x1))
-    needs_r, needs_value = "r" in chosen.needs, "value" in chosen.needs
+    needs_r, needs_value, needs_again = (need in chosen.needs for need in ("r", "value", "again"))
+
+    def one_update(s: Vector, state: Any, x: Vector, r: Any, value: Any, again: Any) -> tuple[Vector, Any]:
+        return chosen.update(s, state, x, r=r, value=value, **({"again": again} if needs_again else {}))
+
+    update, samples_of = _xp.compiled(one_update, leaf(x1)), Again(gradient, rng)
     x, drawn, energy = x1, zeros_like(x1), zero_scalar(x1)
     trajectory: list[Vector] = []
     for t in progress(range(1, T + 1), show_progress):
-        s = gradient(apply(_xp.copy, x), rng)  # a copy: whoever works in place changes nothing of ours
+        again = None
+        if needs_again:
+            again = samples_of.again(x) if t > 1 else samples_of.mean(x, chosen.batch)
+            check_sample(again, x, t)
+        s = samples_of.fresh(x)
         check_sample(s, x, t)
         square = inner(s, s)
-        if not _xp.all_finite(square):
+        if not _xp.all_finite(square if again is None else square + inner(again, again)):
             if not all(map(_xp.all_finite, x.arrays if isinstance(x, Blocks) else (x,))):
                 raise ValueError(f"The point must stay finite; before round {t} it did not: the steps are too long.")
             raise NonfiniteGradientError(t, x, state)
         if t == 1:
+            if needs_again:
+                samples_of.check_same(s, x)
             first, spread = _xp.floats(square), _spread(s, x1)
         energy = energy + square
         if record:
             trajectory.append(x)
         r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if needs_r else None
         f = _value(value, x, rng) if needs_value else None
-        dx, state = update(s, state, x, r, f)
+        dx, state = update(s, state, x, r, f, again)
         check_like("dx", dx, x)
         if t in of_output:
             drawn = where(tau == t, chosen.output(state, x), drawn)

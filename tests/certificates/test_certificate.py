@@ -180,7 +180,7 @@ def test_reading(regret, stderr, words):
     [
         (
             lambda: Certificate("name", "certain", {}),
-            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in'; got 'certain'.",
+            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in', 'high-probability'; got 'certain'.",
         ),
         (
             lambda: Certificate("name", "a-priori", {"noise": math.nan}),
@@ -194,7 +194,7 @@ def test_reading(regret, stderr, words):
         (lambda: theorem1(C, math.nan), "`regret` must be finite; got nan."),
         (
             lambda: theorem1(C, 1.0, label="sure"),
-            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in'; got 'sure'.",
+            "`label` must be one of 'a-priori', 'a-posteriori', 'plug-in', 'high-probability'; got 'sure'.",
         ),
         (lambda: theorem1_sharp(C, 1.0, V_T=-1.0), "`V_T` must be finite and nonnegative; got -1.0."),
         (lambda: theorem1_sharp(C, 1.0, kappa=50.0), "`kappa` must be less than 6080/129; got 50.0."),

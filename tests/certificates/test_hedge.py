@@ -112,7 +112,9 @@ def test_self_tuned_rate(gamma0):
             energy, peak = energy_and_peak(losses)
             assert regret.max() <= hedge_self_tuned(log_prior, energy, peak, gamma0) + 1e-9
             for j in range(K):
-                assert regret[j] <= hedge_self_tuned(log_prior, energy, peak, gamma0, kl=-math.log(prior[j])) + 1e-9
+                for largest in (peak, None):
+                    known = dict(peak=largest, gamma0=gamma0, kl=-math.log(prior[j]))
+                    assert regret[j] <= hedge_self_tuned(log_prior, energy, **known) + 1e-9
 
 
 @pytest.mark.parametrize("gamma0", [0.5, 0.5**0.5, 1.0])
@@ -134,14 +136,36 @@ def test_self_tuned_bound_is_root_two_times_the_tuned_one_for_large_energy():
     assert ratio == pytest.approx(2**0.5, rel=1e-5)
 
 
-@pytest.mark.parametrize("sizes", [[1e-3], [1e4], [1.0] * 10**5, [0.1] * 10**5, [10.0] + [0.1] * 10**4])
+@pytest.mark.parametrize("sizes", [[1e-3], [1.0] * 10**5, [0.1] * 10**5, [8**0.5 * 3.0**k for k in range(12)]])
 def test_the_sum_over_the_rates_is_tight(sizes):
-    """sum gamma_t x_t / 2 reaches 90% of its bound: one loss, tiny or huge, many, or one huge and many small."""
+    """sum min(gamma_t x_t / 2, 2 sqrt(x_t)) reaches 90% of its bound: one tiny loss, many, and losses that grow.
+
+    l = 1 has g = 2^-1/2 and y = 2 / g = sqrt 8: the losses that grow hit the worst case of step 3 in every round.
+    """
     energy, total = 0.0, 0.0
     for size in sizes:
-        total += 0.5 * math.sqrt(2 / (1 + energy)) * size**2
+        total += min(0.5 * math.sqrt(2 / (1 + energy)) * size**2, 2 * size)
         energy += size**2
     assert 0.9 < total / hedge_self_tuned(1.0, energy, max(sizes), kl=0.0) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("gamma0", [0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("l", [0.3, math.log(2), 5.0])
+def test_a_round_costs_at_most_a_times_the_growth_of_the_root(gamma0, l):
+    """Step 3, with equality at y = 2 / g."""
+    g = gamma0 * math.sqrt(l / 2)
+    A = g + math.sqrt(g**2 + 4)
+    y = np.geomspace(1e-3, 1e3, 2001)
+    growth = y**2 / (1 + np.sqrt(1 + y**2))
+    assert (np.minimum(g * y**2, 2 * y) <= A * growth * (1 + 1e-12)).all()
+    y = 2 / g
+    assert 2 * y == pytest.approx(A * (math.sqrt(1 + y**2) - 1), rel=1e-12)
+    root = math.sqrt(51.0)
+    bound = kl_term = 0.4 * root / (gamma0 * math.sqrt(2 * l))
+    bound += A * (root - 1)
+    assert hedge_self_tuned(l, 50.0, gamma0=gamma0, kl=0.4) == pytest.approx(bound, rel=1e-12)
+    tiny = kl_term + g * 2 * (root - 1)
+    assert hedge_self_tuned(l, 50.0, 0.0, gamma0, kl=0.4) == pytest.approx(tiny, rel=1e-12)
 
 
 def test_the_peak_is_needed():

@@ -9,6 +9,7 @@ from o2nc import Smooth
 from o2nc.certificates import tight_sgd
 from o2nc.experiments.objectives import objective, of_kind
 from o2nc.experiments.paper.experiment import ReproductionCell
+from o2nc.experiments.paper.methods import METHODS
 from o2nc.experiments.paper.numbers import certify
 
 
@@ -33,7 +34,7 @@ def test_it_holds_on_the_runs_and_is_tight(name):
     """It is between expectations: the mean of bound less average over the runs is above minus 4 of its errors."""
     T, R = 400, 16
     record = ReproductionCell(name, ("sgd",), 0, R, iterations=T).run()["sgd"]
-    found = certify(name, record, T)["tight"]
+    found = certify(METHODS["sgd"], name, record, T)["tight"]
     assert found["measured"] == pytest.approx(record.mean["average"][-1])
     assert found["interval"][0] < found["bound"] < found["interval"][1]
     c, V_T = objective(name).constants(20000), float(record.sums["noise"].mean())

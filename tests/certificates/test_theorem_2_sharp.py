@@ -11,6 +11,7 @@ from o2nc.certificates import (
     localization,
     localization_sharp,
     output_weight,
+    smoothing_sharp,
     theorem2,
     theorem2_sharp,
     theorem2_tuned,
@@ -66,15 +67,52 @@ def test_the_tuned_constants(T, sigma):
 def test_the_factor_of_the_papers_tuning_and_of_a_better_one():
     factor = lambda a: 3 / (2 - a) + LEAK + 1 / math.sqrt(2 - a) + 1 - a + a**2 / 12
     assert (round(factor(0), 3), round(factor(0.5), 3)) == (3.507, 3.638)
-    limit = lambda al, p, h: 1 / h + LEAK * p + al / (2 * p) + math.sqrt(al / 2) + h**2 / al
-    best = lambda al: limit(al, math.sqrt(al / (2 * LEAK)), (al / 2) ** (1 / 3))
-    assert limit(0.823, 1.171, 0.744) == pytest.approx(3.361, abs=5e-4)
-    assert min(best(al / 1000) for al in range(100, 4000)) == pytest.approx(best(0.823), abs=1e-5)
-    for al in (0.3, 0.823, 2.0):
-        p, h = math.sqrt(al / (2 * LEAK)), (al / 2) ** (1 / 3)
-        assert limit(al, p, h) == pytest.approx((math.sqrt(2 * LEAK) + math.sqrt(0.5)) * al**0.5 + 1.5 / h)
-        for near in (0.9, 1.1):
-            assert limit(al, p, h) < min(limit(al, near * p, h), limit(al, p, near * h))
+    eps, B, lam, T = 1e-3, 3.0, 2.0, 10**9
+    M = eps**3.5 * T / (B**2 * math.sqrt(lam))  # so that eps is that of the paper's tuning
+
+    def limit(al, p, h, merged=False):
+        of_rho = p * J(al / 2 / p**2) if merged else LEAK * p + al / (2 * p)
+        terms = 1 / h, math.sqrt(al / 2), h**2 / al**2, of_rho
+        if merged:  # the theorem itself, at a small a
+            known = dict(a=al * eps**2 / B**2, eta=h * eps**2.5 / B**2 / math.sqrt(lam), rho=p * eps)
+            bound = theorem2_sharp(Nonsmooth(L=1e-9, M=M, sigma=B, lam=lam, T=T, **known), 0.0).bound
+            assert bound / eps == pytest.approx(sum(terms), rel=1e-5)
+        return sum(terms)
+
+    J = lambda q: smoothing_sharp(1e-12, 1.0, 0.0, math.sqrt(2e12 * q))
+    best = lambda al: limit(al, math.sqrt(al / (2 * LEAK)), (al**2 / 2) ** (1 / 3))
+    assert limit(1.576, 1.620, 1.075) == pytest.approx(3.256, abs=5e-4)
+    assert min(best(al / 1000) for al in range(100, 4000)) == pytest.approx(best(1.576), abs=1e-6)
+    assert limit(1.641, 1.569, 1.104, merged=True) == pytest.approx(3.170, abs=5e-4)
+    for near in (0.97, 1.03):
+        for k in range(3):
+            moved = [v * (near if i == k else 1) for i, v in enumerate((1.641, 1.569, 1.104))]
+            assert limit(*moved, merged=True) > limit(1.641, 1.569, 1.104, merged=True)
+    assert limit(1.0, 1.0, 1.0, merged=True) == pytest.approx(3.431, abs=5e-4)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.1, 0.5, 2.0, 30.0])
+def test_both_terms_of_rho_at_once(q):
+    """The closed form is the largest u - u^2/sqrt(1 + u^2) + (Q - 1)/sqrt(1 + u^2), and it covers every a."""
+    u = np.concatenate([np.linspace(0, 20, 200_001), np.geomspace(20, 1e6, 1000)])
+    root = np.sqrt(1 + u**2)
+    for a in (1e-9, 0.01, 0.1, 0.3, 0.5):
+        b = 1 - a
+        found = smoothing_sharp(a, 2.0, 0.0, 2 * math.sqrt(q * (2 - a) / a)) / 2
+        largest = (u - u**2 / root + q / b / root).max()
+        assert found == pytest.approx(min(LEAK + q, largest), abs=1e-8)
+        leak = 2 / (a * (2 - a)) * (root - np.sqrt(1 + (b * u) ** 2)) if a > 1e-6 else u**2 / root
+        assert (u - leak + q / np.sqrt(1 + (b * u) ** 2)).max() <= found + 1e-8
+
+
+@pytest.mark.parametrize("v", [(0.0, 0.0), (3.0, -4.0), (0.1, 0.0)])
+@pytest.mark.parametrize("w", [(1.0, 0.0), (-30.0, 40.0), (0.01, 0.02)])
+def test_the_smoothed_norm_is_flatter_far_out(v, w):
+    """Phi(v + w) <= Phi(v) + <w, v>/Phi(v) + |w|^2/(2 Phi(v))."""
+    v, w = np.asarray(v), np.asarray(w)
+    for rho in (0.1, 1.0, 10.0):
+        phi = lambda v: math.sqrt(v @ v + rho**2)  # noqa: B023
+        assert phi(v + w) <= phi(v) + (w @ v + w @ w / 2) / phi(v) + 1e-12
 
 
 @pytest.mark.parametrize("operator", ["identity", "turn", "random"])

@@ -114,6 +114,7 @@ def test_a_priori_there_is_no_regret():
     assert full.bound == pytest.approx(
         theorem_sharp_least_squares(**known, lam=0.5 * D, variance=0.36 * D).bound, rel=1e-12
     )
+    assert PredictionConversion(Constant(), SHARP).a_priori(X1).terms["regret"] == 0
     assert "must be at least" in PredictionConversion(LeastSquares(Box()), SHARP).a_priori(X1)
     for oracle in (OnlineNewtonStep(WideBox()), PredictionHedge([Identity()]), Hedge([Identity()])):
         assert "states no regret bound" in PredictionConversion(oracle, constants).a_priori(X1)

@@ -7,7 +7,7 @@ Where a formula needs no root, exact fractions go in and come out. Lemmas are co
 states them.
 """
 
-from ..constants.rates import decreasing_rate, least_squares_rate, sharp_rate
+from ..constants.rates import decreasing_rate, least_squares_rate, one_run_rate, sharp_rate
 from .certificate import Certificate
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
 from .lemmas.nonsmooth import (
@@ -22,7 +22,7 @@ from .lemmas.nonsmooth import (
     tracker_norm,
     witness,
 )
-from .lemmas.nonsmooth_sharp import localization_sharp, tracker_norm_sharp
+from .lemmas.nonsmooth_sharp import localization_sharp, smoothing_sharp, tracker_norm_sharp
 from .lemmas.sharp import decreasing_weight, segment_growth, sharp_alignment, tracker_error_convex
 from .lemmas.smooth import (
     comparator,
@@ -50,7 +50,10 @@ from .sharp_theorem import (
     theorem_sharp_decreasing,
     theorem_sharp_least_squares,
 )
+from .sharp_theorem_clipped import clipped_step, theorem_sharp_clipped
 from .sharp_theorem_inner import InnerFactors, inner_factors, theorem_sharp_inner
+from .single_run import OneRunFactors, one_run, one_run_factors, tracking_root
+from .storm_theorem import storm_batch, storm_rate, storm_step, theorem_storm, theorem_storm_decreasing
 from .student import mean_interval, student_quantile
 from .theorem_1 import (
     exact_oracle,
@@ -69,16 +72,18 @@ from .theorem_2_sharp import theorem2_sharp
 from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
-    "Certificate", "InnerFactors", "comparator", "decreasing_rate", "decreasing_weight", "descent_lower_bound",
-    "exact_oracle", "gradient_bound", "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned",
-    "held_out_nonsmooth", "identity_correlation", "inner_factors", "labelled", "law_of_tau", "least_squares_rate",
-    "least_squares_regret", "localization", "localization_sharp", "mean_interval", "minimum_over_iterates",
+    "Certificate", "InnerFactors", "OneRunFactors", "clipped_step", "comparator", "decreasing_rate",
+    "decreasing_weight", "descent_lower_bound", "exact_oracle", "gradient_bound", "gradient_bound_sharp",
+    "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth", "identity_correlation",
+    "inner_factors", "labelled", "law_of_tau", "least_squares_rate", "least_squares_regret", "localization",
+    "localization_sharp", "mean_interval", "minimum_over_iterates", "one_run", "one_run_factors", "one_run_rate",
     "output_gradient", "output_mass", "output_weight", "phases", "projection", "reading", "segment_factors",
     "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error", "sharp_alignment",
-    "sharp_factors", "sharp_rate", "sharp_step", "smoothness", "sqrt_regret", "student_quantile", "theorem1",
-    "theorem1_doubling", "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned",
-    "theorem_sharp", "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "tight",
-    "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd", "tracker_error", "tracker_error_at",
-    "tracker_error_best", "tracker_error_convex", "tracker_error_parts", "tracker_noise", "tracker_noise_root",
-    "tracker_norm", "tracker_norm_sharp", "witness", "young",
+    "sharp_factors", "sharp_rate", "sharp_step", "smoothing_sharp", "smoothness", "sqrt_regret", "storm_batch",
+    "storm_rate", "storm_step", "student_quantile", "theorem1", "theorem1_doubling", "theorem1_segment",
+    "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp", "theorem_sharp_clipped",
+    "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "theorem_storm",
+    "theorem_storm_decreasing", "tight", "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd",
+    "tracker_error", "tracker_error_at", "tracker_error_best", "tracker_error_convex", "tracker_error_parts",
+    "tracker_noise", "tracker_noise_root", "tracker_norm", "tracker_norm_sharp", "tracking_root", "witness", "young",
 ]  # fmt: skip

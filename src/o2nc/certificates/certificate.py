@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-LABELS = ("a-priori", "a-posteriori", "plug-in")
+LABELS = ("a-priori", "a-posteriori", "plug-in", "high-probability")
 STUDENT = (
     "the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare"
 )
@@ -30,7 +30,8 @@ class Certificate:
     Args:
         name: what is bounded, and by which statement.
         label: "a-priori" if every number was known before the run; "a-posteriori" if some are expectations
-            estimated from several replications, or exact; "plug-in" if expectations were replaced by one run.
+            estimated from several replications, or exact; "plug-in" if expectations were replaced by one run;
+            "high-probability" if it is about one run, and fails with the small probability that the note gives.
         terms: the terms by name, in the order in which they are printed; infinity is allowed and says nothing.
         measured: the left side, where it is known.
         interval: a confidence interval of the *bound*, where that was estimated: Student's, from independent

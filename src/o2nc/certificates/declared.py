@@ -2,12 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Protocol
 
-from ..constants import SmoothConstants
 from .student import mean_interval
 
 LEAST = 3  # replications below which the spread of a variance cannot be told: those of two are always equal
 CONFIDENCE = 0.999  # of the intervals: a true sigma is called too small in one run of a thousand
+
+
+class Declared(Protocol):
+    """Constants that say how large the noise is."""
+
+    @property
+    def sigma(self) -> float:
+        """The root of the variance of a sample."""
+
+    @property
+    def T(self) -> int:
+        """The number of rounds."""
 
 
 def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], rounding: float) -> str:
@@ -40,7 +52,7 @@ def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], roun
 
 
 def noise_objection(
-    constants: SmoothConstants, spread: Sequence[float], energy: Sequence[float], upper: tuple[float, float] | None
+    constants: Declared, spread: Sequence[float], energy: Sequence[float], upper: tuple[float, float] | None
 ) -> str:
     r"""How the samples of replications contradict sigma, in words with the numbers; nothing if they do not.
 

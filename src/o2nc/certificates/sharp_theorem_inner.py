@@ -33,8 +33,8 @@ def inner_factors(a: float, c: float) -> InnerFactors:
     $$\nu=\frac{\frac a{2c}+\frac\epsilon p(1-\frac ac)}{1-(1+\frac{2a}c)b^2-\omega+\frac{2\omega\epsilon}p},\quad
       \mu=\frac{1-\frac ac-2\nu\omega}p,\quad X=1-\frac a{2c}-\mu\Bigl(\frac1c+\frac a{c^2}\Bigr)-\nu\omega.$$
 
-    Exact fractions go in and come out. The proof needs $\nu>0$, $\mu\ge0$, $X>0$ and $\mu^2\le2ac\nu$, which this
-    function checks. They held for all a and all $c\ge2$ that were tried.
+    Exact fractions go in and come out. The proof needs $\nu>0$, $\mu\ge0$, $X>0$ and $\mu^2\le2ac\nu$. All
+    $0<a\le1$ and $c\ge2$ have them, by the lemma there; for a smaller c this function checks them.
 
     Reference: the sharp theorem for short steps, in the theory pages.
 

@@ -6,7 +6,7 @@ from ..constants import Nonsmooth
 from .arguments import check_finite, check_size
 from .certificate import Certificate, Details
 from .lemmas.nonsmooth import tracker_noise_root
-from .lemmas.nonsmooth_sharp import LEAK, localization_sharp
+from .lemmas.nonsmooth_sharp import LEAK, localization_sharp, smoothing_sharp
 
 
 def theorem2_sharp(
@@ -18,6 +18,7 @@ def theorem2_sharp(
       +\frac{a(L^2+\sigma^2)}{(2-a)\rho}+\sigma\sqrt{\frac a{2-a}}+\frac L{aT}
       +\Bigl(\frac1{12}+\frac{1-a}{a^2}\Bigr)\lambda\eta^2.$$
 
+    For small a the terms of rho together are less, those of ``smoothing_sharp``: then "potential" is what is left.
     With the paper's tuning and D = M it is at most $3.64\,\varepsilon_T+\frac L{aT}+\frac43\frac RT$ for $R\ge0$, where
     the paper has 11 and 2.
 
@@ -50,7 +51,7 @@ def theorem2_sharp(
         "gap": 2 / (2 - a) * gap / (eta * T),
         "regret": 2 / (2 - a) * regret / T,
         "smoothing": LEAK * rho,
-        "potential": a * constants.B**2 / ((2 - a) * rho),
+        "potential": smoothing_sharp(a, rho, L, constants.sigma) - LEAK * rho,
         "noise": tracker_noise_root(a, constants.sigma),
         "output": L / (a * T),
         "localization": constants.lam * localization_sharp(a, eta),

@@ -7,8 +7,10 @@ from .practical import PracticalConversion
 from .prediction import PredictionConversion
 from .segment import SegmentConversion
 from .smooth import SmoothConversion
+from .storm import StormConversion
 from .tracked import Tracked, TrackedConversion
 from .untuned import UntunedConversion
+from .variance_reduced import VarianceReduced
 
 __all__ = [
     "Conversion",
@@ -18,8 +20,10 @@ __all__ = [
     "PredictionConversion",
     "SegmentConversion",
     "SmoothConversion",
+    "StormConversion",
     "Tracked",
     "TrackedConversion",
     "UntunedConversion",
+    "VarianceReduced",
     "registry",
 ]

@@ -19,6 +19,7 @@ NEEDS = {
     "x": "the point of the sample",
     "r": "a uniform number a round",
     "value": "the value of the objective at the point of the sample",
+    "again": "the sample of the last round once more, at the point of this one",
 }
 
 
@@ -51,13 +52,22 @@ class Conversion(ABC):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What must be given besides the sample: "tau" to `init`; "x", "r" and "value" to `update`."""
+        """What must be given besides the sample: "tau" to `init`; "x", "r", "value" and "again" to `update`.
+
+        ``again`` is the gradient of the last round's sample at the point of this round, and in round 1 the mean of
+        `batch` samples. Only a conversion that needs it is given it, so only there is it an argument.
+        """
         return frozenset()
 
     @property
     def horizon(self) -> int | None:
         """The number T of rounds that the conversion is made for; None if it may be any."""
         return None
+
+    @property
+    def batch(self) -> int:
+        """How many samples at the first point make the first ``again``."""
+        return 1
 
     @abstractmethod
     def init(self, x: Vector, *, tau: Any = None) -> State:

@@ -1,5 +1,6 @@
 """Algorithm 1 with the prediction loss, for operators of any size."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -7,10 +8,10 @@ from ..certificates import Certificate, theorem_sharp_least_squares
 from ..constants import Smooth
 from ..constants.rates import smallest_divisor
 from ..losses import Loss, PredictionLoss
-from ..oracles.base import stated_moments
+from ..oracles.base import stated_bound, stated_moments
 from ..vectors import Scalar, Vector
 from .base import Answer, registry
-from .smooth import SmoothConversion
+from .smooth import UNCLIPPED, SmoothConversion
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +59,12 @@ class PredictionConversion(SmoothConversion):
         return self.sharp(regret, **details)
 
     def a_priori(self, x: Vector) -> Answer:
-        """The sharp theorem for online least squares, with no regret in it."""
+        """The sharp theorem for online least squares, with no regret in it; or with a bound that no size enters."""
         c, moments = self.constants, stated_moments(self.oracle, x, self.constants.sigma)
-        if why := self.hypothesis():
+        if why := self.hypothesis() or (UNCLIPPED if self.clips else ""):
             return why
+        if moments is None and (bound := stated_bound(self.oracle, x, math.inf)) < math.inf:
+            return self.theorem(bound, label="a-priori")
         if moments is None:
             return "the oracle states no regret bound for the prediction loss"
         if c.c < (least := smallest_divisor(c.a, k=2.0)) * (1 - 1e-12):

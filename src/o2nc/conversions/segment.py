@@ -1,7 +1,7 @@
 """Algorithm 1 with the sample taken elsewhere on the segment of the step."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .._xp import Array
 from ..certificates import Certificate, theorem1_segment, tight_segment
@@ -53,6 +53,7 @@ class SegmentConversion(SmoothConversion):
     """
 
     r: float | None = 1.0
+    at_x: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,19 +1,22 @@
 """Algorithm 1: smooth nonconvex optimization by static regret."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _xp
-from ..certificates import Certificate, theorem1, theorem_sharp, tight
+from ..certificates import Certificate, clipped_step, one_run, theorem1, theorem_sharp, theorem_sharp_clipped, tight
 from ..certificates.declared import noise_objection
 from ..checks import check_number
 from ..constants import PaperSmooth, Smooth, SmoothConstants
 from ..losses import DescentLoss, LinearLoss, Loss
+from ..noise import HeavyTailed
 from ..operators import act
 from ..oracles.base import Oracle
-from ..vectors import Scalar, Vector, check_like
+from ..vectors import Scalar, Vector, check_like, project_ball
 from .base import Answer, Samples, registry
 from .tracked import Tracked, TrackedConversion, first_round, one_round
+
+UNCLIPPED = "it is about samples that are not clipped"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +51,16 @@ class SmoothConversion(TrackedConversion):
     oracle: Oracle
     constants: SmoothConstants
     kappa: float = 0.0
+    at_x: ClassVar[bool] = True  # samples at x_t and one rate a for all rounds, as the certificate of one run has them
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_smooth(self.constants)
+        if self.constants.noise is not None and not self.at_x:
+            raise ValueError(
+                f"`noise` of the constants must be None for {type(self).__name__}: the certificate of one run is about "
+                f"samples at x_t and one rate a; got {self.constants.noise}."
+            )
         check_number("kappa", self.kappa)
         if self.kappa > (most := self.constants.c / self.constants.a) * (1 + 1e-12):
             raise ValueError(f"`kappa` must be at most c/a = {most:.6g}; got {self.kappa}.")
@@ -64,6 +73,9 @@ class SmoothConversion(TrackedConversion):
         self, s: Vector, state: Any, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, Any]:
         """One round; ``s`` is a fresh sample of the gradient at x_t. Nothing else is used."""
+        if isinstance(noise := self.constants.noise, HeavyTailed):
+            check_like("s", s, state.m)
+            s = project_ball(s, noise.R)[0]
         return self.step(s, state, float(self.constants.a), self.constants.eta)
 
     def step(self, s: Vector, now: Tracked, a: Scalar, eta: Scalar) -> tuple[Vector, Tracked]:
@@ -92,14 +104,55 @@ class SmoothConversion(TrackedConversion):
     def sharp(self, regret: float, **details: Any) -> Certificate:
         """The sharp theorem with this regret."""
         c = self.constants
-        known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "sigma": c.sigma, "T": c.T, "a": c.a, "c": c.c}
-        return theorem_sharp(**known, regret=c.G * regret, **{"trivial": c.trivial, **details})
+        known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "T": c.T, "a": c.a, "c": c.c}
+        known |= {"trivial": c.trivial, **details}
+        if isinstance(c.noise, HeavyTailed):
+            return theorem_sharp_clipped(**known, noise=c.noise, regret=c.G * regret)
+        return theorem_sharp(**known, sigma=c.sigma, regret=c.G * regret)
+
+    def hypothesis(self, rounds: int | None = None) -> str:
+        """For clipped samples also a step that is short enough."""
+        c = self.constants
+        if isinstance(c.noise, HeavyTailed) and c.c < (least := clipped_step(c.beta, c.a)[0]) * (1 - 1e-12):
+            return f"with clipped samples c must be at least {least:.6g}, and it is {c.c:.6g}; see `Smooth.one_run`"
+        return super().hypothesis(rounds)
+
+    def certificate(self, state: Any) -> Answer:
+        """That of one run, with high probability, if its noise is declared; else the theorem with the measured regret.
+
+        It is about any number of rounds up to now: its factors are tuned for the T of the constants.
+        """
+        c, sums = self.constants, {name: _xp.floats(values) for name, values in self.sums(state).items()}
+        if c.noise is None or len(sums["Q"]) > 1:
+            return super().certificate(state)
+        rounds = int(sums["rounds"][0])
+        if why := c.practical or ("" if rounds else "no round was made") or self.objection(state):
+            return why
+        return self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"})
+
+    def one_run(self, **sums: Any) -> Certificate:
+        """The certificate of one run, from its sums Q, N and W after T rounds."""
+        c = self.constants
+        known: dict[str, Any] = {"a": float(c.a), "eta": c.eta, "beta": c.beta, "first": 2 * c.beta * c.D}
+        sums.setdefault("trivial", c.trivial)
+        return one_run(**known, **sums, noise=c.noise, horizon=c.T)  # type: ignore[arg-type]  # asked for if it is known
+
+    @property
+    def clips(self) -> bool:
+        """Whether samples are clipped, so that their mean is not the gradient."""
+        return isinstance(self.constants.noise, HeavyTailed)
+
+    def a_priori(self, x: Vector) -> Answer:
+        """The theorem with the bound that the oracle states, which is about samples that are not clipped."""
+        return UNCLIPPED if self.clips else super().a_priori(x)
 
     def tight(self, state: Any, samples: Samples) -> Answer:
         """The tight certificate, or why there is none."""
         rounds = int(_xp.floats(self.sums(state)["rounds"])[0])
         if why := self.hypothesis(rounds) or self.objection(state, samples):
             return why
+        if self.clips:
+            return UNCLIPPED
         found = self._estimated(state, samples)
         if found.bound < 0:
             return f"the tight bound on a square is negative, {found.bound:.3g}: sigma is too small, or the run short"
@@ -116,7 +169,7 @@ class SmoothConversion(TrackedConversion):
     def objection(self, state: Any, samples: Samples | None = None) -> str:
         """Also a sigma that is too small for the samples."""
         why = super().objection(state)
-        if why or samples is None or self.constants.practical:
+        if why or samples is None or self.constants.practical or self.clips:
             return why
         upper = self._estimated(state, samples).interval
         return noise_objection(self.constants, samples.spread, samples.energy, upper)

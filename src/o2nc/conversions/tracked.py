@@ -15,6 +15,7 @@ from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
+from .variance_reduced import VarianceReduced
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
@@ -52,22 +53,25 @@ def first_round(oracle: Oracle, x: Vector) -> Tracked:
 
 def one_round(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, a: Scalar, radius: float | None) -> Tracked:
     """Learn from the loss, track the sample, and sum; ``Um`` was played, ``radius`` is that of the tracker's ball."""
-    s, m = loss.s, loss.m
-    product, square, played, length = inner(s, m), inner(m, m), inner(s, Um), inner(Um, Um)
-    tracker, clipped = now.m * (1 - a) + s * a, now.clipped
+    tracker, clipped = now.m * (1 - a) + loss.s * a, now.clipped
     if radius is not None:
         tracker, norm = project_ball(tracker, radius)
         clipped = clipped + _xp.indicator(norm > radius**2 * (1 + 100 * _xp.machine_eps(norm)), norm)
+    return learned(oracle, now, loss, Um)._replace(m=tracker, clipped=clipped)
+
+
+def learned(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector) -> Tracked:
+    """Learn from the loss and sum; the tracker stays."""
+    s, m = loss.s, loss.m
+    product, square, played, length = inner(s, m), inner(m, m), inner(s, Um), inner(Um, Um)
     is_longer = length > (1 + ROUNDING) * square + _xp.smallest_normal(length)
-    return Tracked(
-        m=tracker,
+    return now._replace(
         oracle=oracle.learn(now.oracle, loss),
         t=now.t + 1,
         regret=now.regret + loss.at(played, length) - loss.at(product, square),
         Q=now.Q + product,
         N=now.N + square,
         W=now.W + length,
-        clipped=clipped,
         longer=now.longer + _xp.indicator(is_longer, length),
     )
 
@@ -88,7 +92,7 @@ class TrackedConversion(Conversion):
     """
 
     oracle: Oracle
-    constants: SmoothConstants | Nonsmooth
+    constants: SmoothConstants | Nonsmooth | VarianceReduced
     contractions: ClassVar[bool] = True  # whether the theorem is about contractions only
 
     def __post_init__(self) -> None:
@@ -173,7 +177,12 @@ class TrackedConversion(Conversion):
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
         if rounds := int(max(seen.get("longer", [0]))):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
+        return self.dependence(state)
+
+    def dependence(self, state: Any) -> str:
+        """Replications that are equal though there is noise, in words; nothing if they differ."""
         if self.constants.practical:
             return ""
-        rounding = ROUNDINGS * _xp.machine_eps(self.tracked(state).N)
-        return dependence_objection(self.constants.sigma, {"Q": seen["Q"], "N": seen["N"]}, rounding)
+        now = self.tracked(state)
+        sums = {name: _xp.floats(getattr(now, name)) for name in ("Q", "N")}
+        return dependence_objection(self.constants.sigma, sums, ROUNDINGS * _xp.machine_eps(now.N))

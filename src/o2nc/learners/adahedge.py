@@ -34,6 +34,12 @@ class AdaHedge(ExponentialWeights):
     and $\delta_t/\gamma_t\le\frac12v_t+\frac13S\delta_t$ (Bernstein), so
     $\Delta_T^2\le\ell\sum_tv_t+(\frac23\ell+1)S\Delta_T$.
 
+    And it is at most $(1+\frac{\log(1/\pi_j)}\ell)\sqrt{(\ell+4)E_T}$ with $E_T=\sum_t\|\ell_t\|_\infty^2$: by
+    Hoeffding's lemma $\delta_t\le\frac{\gamma_t}2\|\ell_t\|_\infty^2$, and $\delta_t\le2\|\ell_t\|_\infty$, so
+    $\Delta_T^2\le(\ell+4)E_T$, and $\log(1/\pi_j)/\gamma_T\le\frac{\log(1/\pi_j)}\ell\Delta_T$. It is attained within a
+    factor of 1.6 for 2, 4, 16 and 64 experts: tiny losses lock the weights on one expert, a loss of size 1 hits it, and
+    small ones drive to another.
+
     Args:
         prior: positive weights that sum to 1; uniform if not given.
 
@@ -77,10 +83,10 @@ class AdaHedge(ExponentialWeights):
     def bound(self, kl: float, l: float, energy: float) -> float:
         r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
 
-        It is $(2\sqrt\ell+\frac83\ell+4)\sqrt E$, since $v_t\le\|\ell_t\|_\infty^2$ and
-        $S\le2\max_t\|\ell_t\|_\infty\le2\sqrt E$.
+        It is $(1+\frac{\mathrm{KL}}\ell)\sqrt{(\ell+4)E}$. Roots are concave in the energy, so that it bounds the
+        expectation.
         """
-        return (2 * math.sqrt(l) + 8 / 3 * l + 4) * math.sqrt(energy)
+        return (1 + (kl / l if l else 0.0)) * math.sqrt((l + 4) * energy)
 
     def _tilt(self, state: Any) -> Array:
         """-gamma_t C, shifted; for an infinite rate, while Delta is 0, -inf for all but the leaders."""

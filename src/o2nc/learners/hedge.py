@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates import hedge_constant
+from ..certificates import hedge_constant, hedge_self_tuned
 from ..checks import brief, check_number, check_numbers
 from .base import ExponentialWeights, registry
 
@@ -32,10 +32,11 @@ class Hedge(ExponentialWeights):
 
     - constant rate: $\log(1/\pi_j)/\gamma+\frac\gamma2E_T$;
     - nonincreasing rates: $\log(1/\pi_j)/\gamma_T+\frac12\sum_t\gamma_t\|\ell_t\|_\infty^2$;
-    - self-tuned, with $\ell=\log(1/\pi_{\min})$ and $\Lambda=\max_t\|\ell_t\|_\infty$:
-      $\log(1/\pi_j)\sqrt{1+E_T}/(\gamma_0\sqrt{2\ell})
-      +\gamma_0\sqrt{\ell/2}\,[2(\sqrt{1+E_T}-1)+\Lambda^2(1-1/\sqrt{1+E_T})]$, least for $\gamma_0=1/\sqrt2$ when
-      $\Lambda$ is small.
+    - self-tuned, with $\ell=\log(1/\pi_{\min})$ and $g=\gamma_0\sqrt{\ell/2}$:
+      $\log(1/\pi_j)\sqrt{1+E_T}/(\gamma_0\sqrt{2\ell})+(g+\sqrt{g^2+4})(\sqrt{1+E_T}-1)$. With
+      $\Lambda=\max_t\|\ell_t\|_\infty$ the last term may be
+      $g\,[2(\sqrt{1+E_T}-1)+\Lambda^2(1-1/\sqrt{1+E_T})]$, least for $\gamma_0=1/\sqrt2$ when $\Lambda$ is small.
+      Proofs: `o2nc.certificates.hedge_self_tuned`.
 
     Args:
         gamma: a constant rate, a nonincreasing sequence of rates (its last one is kept), or None for the self-tuned.
@@ -84,14 +85,11 @@ class Hedge(ExponentialWeights):
     def bound(self, kl: float, l: float, energy: float) -> float:
         r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
 
-        Self-tuned: $\sqrt{1+E}\,(\sqrt{\ell/2}/\gamma_0+2\gamma_0\sqrt\ell+4/(2-\sqrt2))$, which needs no $\Lambda$: a
-        round with $\|\ell_t\|_\infty^2\le1+E_{t-1}$ costs
-        $\frac{\gamma_t}2\|\ell_t\|_\infty^2\le\gamma_0\sqrt\ell\,\|\ell_t\|_\infty^2/\sqrt{1+E_t}$; any other doubles
-        $1+E$ and costs at most $2\|\ell_t\|_\infty$. A sequence: as its largest and its smallest rate.
+        A sequence of rates: as its largest and its smallest rate. Roots are concave in the energy, so that they bound
+        the expectation.
         """
         if self.gamma is None:
-            g = self.gamma0
-            return math.sqrt(1 + energy) * (math.sqrt(l / 2) / g + 2 * g * math.sqrt(l) + 4 / (2 - math.sqrt(2)))
+            return hedge_self_tuned(l, energy, gamma0=self.gamma0, kl=kl)
         first, last = (
             (self.gamma, self.gamma) if isinstance(self.gamma, (int, float)) else (self.gamma[0], self.gamma[-1])
         )

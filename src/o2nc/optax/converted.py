@@ -9,7 +9,7 @@ import optax
 
 from .. import _xp
 from ..conversions import Conversion
-from ..conversions.base import check_is_conversion, check_knows_output
+from ..conversions.base import check_can_have, check_is_conversion, check_knows_output
 from ..vectors import Blocks, leaf
 from .coins import first_key, next_key, round_of
 from .reports import Report, report_of
@@ -57,6 +57,7 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
     (True, 2)
     """
     check_is_conversion(conversion)
+    check_can_have(conversion, frozenset({"tau", "x", "r", "value"}), "`convert`")
     check_knows_output(conversion)
     return transformation(lambda tree, x, extra: conversion, seed)
 

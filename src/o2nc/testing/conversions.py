@@ -32,8 +32,8 @@ def check_conversion(
     conversion goes on as before; a batch is treated as its rows; with ``shapes``, `Blocks` give the same numbers as
     the array; with a JAX array, ``jit`` and ``vmap`` give the same numbers.
 
-    It is given what it ``needs``: tau is round 2, x the point, r uniform on [0, 1), of shape (..., 1), and the values
-    are those of the sum of the sines of x. The samples are normal.
+    It is given what it ``needs``: tau is round 2, x the point, r uniform on [0, 1), of shape (..., 1), the values
+    are those of the sum of the sines of x, and the last sample taken again is the sines. The samples are normal.
 
     Args:
         conversion: a `o2nc.conversions.Conversion`.
@@ -73,8 +73,10 @@ def _subject(conversion: Conversion) -> Subject:
         return conversion.init(x, tau=2 if "tau" in needs else None)
 
     def step(state: Any, x: Vector, s: Vector, r: Any) -> tuple[Vector, Any]:
-        value = inner(apply(lambda a: _xp.namespace(a).sin(a), x), apply(lambda a: 0 * a + 1, x))
+        sines = apply(lambda a: _xp.namespace(a).sin(a), x)
+        value = inner(sines, apply(lambda a: 0 * a + 1, x))
         coins = {"r": r if "r" in needs else None, "value": value if "value" in needs else None}
+        coins |= {"again": sines} if "again" in needs else {}
         return conversion.update(s, state, x, **coins)
 
     name = f"`{type(conversion).__name__}.update`"

@@ -25,7 +25,10 @@ from .oracles import spelled
 FACTORS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)
 RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 
-COLUMNS = ("sgd", "identity", "projector", "hedge", "learned", "blind")  # of every comparison, besides the baselines
+# of every comparison, besides the baselines
+COLUMNS = (
+    "sgd", "identity", "projector", "hedge", "learned", "blind", "sharp_identity", "sharp", "sharp_blind",
+)  # fmt: skip
 FIXED = ("identity", "projector")  # the experts of which the better one is the best in hindsight
 REFERENCES = ("sgd", "identity")  # what a learner must not be worse than
 # by name: what it is, its grid, and how it is made of an entry of it and the paper's step size
@@ -50,7 +53,9 @@ def baselines() -> dict[str, dict[float, Method]]:
 
     def method(name: str, entry: float) -> Method:
         label, _, make = BASELINES[name]
-        return Method(f"{name} {entry:g}", label, None, baseline=lambda f: make(entry, f.constants(HORIZON).eta))
+        return Method(
+            f"{name} {entry:g}", label, None, baseline=lambda f, rounds: make(entry, f.constants(HORIZON).eta)
+        )
 
     return {name: {entry: method(name, entry) for entry in grid} for name, (_, grid, _) in BASELINES.items()}
 
@@ -76,7 +81,8 @@ def compare(
 
     For each method and objective: the mean gap at the last iteration with its error, its ratio to the better of SGD and
     the tracker with I, the average squared gradient, and for methods with an oracle the regret against I on the loss
-    that was revealed and the tight certificate. ``hindsight`` names the fixed expert with the smaller gap.
+    that was revealed and the tight certificate; for baselines the rate with the smallest gap, and the smallest average
+    of any rate. ``hindsight`` names the fixed expert with the smaller gap.
 
     Args:
         objectives: "f1" to "f8"; all if none is given.
@@ -124,7 +130,9 @@ def _compare_one(
     shown: dict[str, tuple[Method, dict[str, Any]]] = {"sgd": (METHODS["sgd"], {})}
     for key, grid in grids.items():
         _, rate = min((records[method.name].mean["gap"][-1], entry) for entry, method in grid.items())
-        shown[key] = grid[rate], {"chosen": rate, "at_an_end_of_the_grid": rate in (min(grid), max(grid))}
+        smallest = min(float(records[method.name].mean["average"][-1]) for method in grid.values())
+        at_an_end = rate in (min(grid), max(grid))
+        shown[key] = grid[rate], {"chosen": rate, "at_an_end_of_the_grid": at_an_end, "best_average": smallest}
     shown |= {method.name: (method, {}) for method in methods}
     numbers = {key: _numbers(name, records[m.name], reference, T, m) | more for key, (m, more) in shown.items()}
     return numbers, {key: records[method.name].mean["gap"] for key, (method, _) in shown.items()}
@@ -136,7 +144,7 @@ def _numbers(name: str, record: Record, reference: Floats, T: int, method: Metho
         numbers[metric], numbers[f"{metric}_stderr"] = mean(record.at(metric, T))
     numbers |= {"ratio": 1 - less.value / 100, "ratio_stderr": less.stderr / 100}
     if method.oracle:
-        certificates = certify(name, record, T, method.kappa, method.r)
+        certificates = certify(method, name, record, T)
         place = "uniform" if method.r is None else method.r
         numbers |= {"kappa": method.kappa, "r": place, "certificates": certificates}
     if "weight" in record.mean:

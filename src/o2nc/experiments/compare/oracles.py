@@ -14,7 +14,7 @@ from ...oracles import Oracle
 from ...registry import Registry
 from ..objectives import objective
 from ..objectives.smooth import Objective
-from ..paper.methods import FIRST_KAPPA, METHODS, loss_range
+from ..paper.methods import METHODS, loss_range
 from ..runner.names import chosen
 from ..runner.paired import Method
 
@@ -25,8 +25,13 @@ _METHOD_WORDS = {
     "frozen": "plays (I + P)/2 in every round",
     "identity": "plays I in every round",
     "projector": "plays P in every round",
-    "learned": "AdaHedge over I and P",
-    "blind": f"AdaGrad over the box; does not know P; kappa = {FIRST_KAPPA:g} was tried first",
+    "learned": "AdaHedge over I and P; prediction loss",
+    "blind": "online Newton steps for each coordinate; does not know P; prediction loss",
+    "sharp_identity": "plays I in every round, with the sharp constants for the rounds of the run",
+    "sharp": "online least squares over I and P, with the sharp constants",
+    "sharp_blind": "as blind, with the sharp constants",
+    "sharp_stated": "as sharp, with the constants of the a-priori theorem for least squares",
+    "one_run": "plays I in every round, with the constants of the one-run certificate",
 }
 
 
@@ -54,13 +59,12 @@ def words(name: str) -> str:
     Reference: Algorithm 1 with any oracle.
 
     >>> words("learned")
-    'AdaHedge over I and P; descent loss, kappa = 16'
+    'AdaHedge over I and P; prediction loss'
     >>> words("omd-entropic")
     'mirror descent, entropic; set box or hull; needs a rate'
     """
     if name in METHODS:
-        kappa = METHODS[name].kappa
-        return _METHOD_WORDS[name] + (f"; descent loss, kappa = {kappa:g}" if kappa else "")
+        return _METHOD_WORDS[name]
     entry, known = learners()[name], sets_of(name)
     parts = [entry.words, f"set {' or '.join(known)}" if len(known) < len(operator_sets()) else ""]
     return "; ".join(part for part in (*parts, entry.facts.get("rate")) if part)
@@ -125,8 +129,9 @@ def _reproduced(method: Method, refused: dict[str, Any], kappa: float | None) ->
     for argument, value in refused.items():
         if value is not None:
             raise ValueError(f"`{argument}` must not be given for the oracle {method.name}, which brings its own.")
-    if kappa is not None and method.oracle is None:
-        raise ValueError(f"`kappa` must not be given for {method.name}, which is shown no loss; got {kappa:g}.")
+    if kappa is not None and (method.oracle is None or method.convert is not None):
+        shown = "the prediction loss" if method.oracle else "no loss"
+        raise ValueError(f"`kappa` must not be given for {method.name}, which is shown {shown}; got {kappa:g}.")
     return method if kappa is None else replace(method, kappa=kappa)
 
 
@@ -139,7 +144,7 @@ def spelled(text: str) -> Method:
 
     >>> spelled("adagrad:box:kappa=4").kappa
     4.0
-    >>> spelled("learned:kappa=1:r=uniform").r is None
+    >>> spelled("adahedge:kappa=1:r=uniform").r is None
     True
     >>> spelled("ogd:box:speed=4")
     Traceback (most recent call last):
@@ -159,7 +164,7 @@ def spelled(text: str) -> Method:
         else:
             raise ValueError(f"An oracle is `{SPELLING}`; got {text!r}.")
     method = combination(oracle, operators, numbers.get("rate"), numbers.get("kappa"))
-    if "r" in numbers and method.oracle is None:
+    if "r" in numbers and (method.oracle is None or method.convert is not None):
         raise ValueError(f"`r` must not be given for {oracle}, which takes its samples at its iterates; got {text!r}.")
     return replace(method, name=text, label=text, r=numbers.get("r", method.r))
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from ... import _xp
 from ..._xp import Array
 from ...constants import PaperSmooth, Smooth
@@ -64,6 +66,15 @@ class Objective(ABC):
     def constants(self, T: int) -> PaperSmooth:
         """The constants of the paper for the horizon ``T``."""
         return Smooth.paper(M=self.M, beta=self.beta, sigma=self.sigma, T=T)
+
+    @property
+    def first_gap(self) -> float:
+        """D, the first gap f(W_1) - f*."""
+        return float(self.gap(self.start(np.zeros(1)))[0])
+
+    def sharp(self, T: int) -> Smooth:
+        """The constants of the sharp theorem from the first gap, for the horizon ``T``."""
+        return Smooth(gap=self.first_gap, beta=self.beta, sigma=self.sigma, T=T)
 
     @abstractmethod
     def start(self, like: Array) -> Array:

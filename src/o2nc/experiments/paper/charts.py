@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..runner.charts import AMBER, BLACK, BLUE, COLOURS, GREEN, ORANGE, PINK, SKY, Chart, mean_line
+from ..runner.charts import AMBER, BLACK, BLUE, COLOURS, GREEN, ORANGE, PINK, SKY, YELLOW, Chart, mean_line
 from ..runner.records import Record, Records
-from .methods import METHODS, PRIOR
+from .methods import LABELS, PRIOR
 from .numbers import LEARNERS
 
 # colour and width; the paper's two, the control on one of them and the learners are in print, the rest on the page
@@ -17,6 +17,7 @@ STYLES = {
     "projector": (GREEN, 0.9),
     "learned": (PINK, 1.8),
     "blind": (SKY, 1.2),
+    "sharp": (YELLOW, 1.2),
 }
 
 
@@ -33,12 +34,12 @@ def charts(records: Records) -> dict[str, Chart]:
 def _objective(name: str, methods: Mapping[str, Record]) -> Chart:
     """Gap and squared true gradient against the iteration on a linear axis, means over replications."""
     lines = []
-    for method, record in methods.items():
-        colour, width = STYLES[method]
+    for method, (colour, width) in STYLES.items():
+        record = methods[method]
         style: dict[str, Any] = {"dash": "dash" if method == "frozen" else "solid", "width": width}
         style["minor"] = method in ("identity", "projector")
         for panel, metric in enumerate(("gap", "instant")):
-            lines.append(mean_line(record, metric, METHODS[method].label, colour, panel=panel, **style))
+            lines.append(mean_line(record, metric, LABELS[method], colour, panel=panel, **style))
     return Chart((f"{name}: gap", f"{name}: squared gradient"), lines, log=("y", "y"))
 
 
@@ -47,9 +48,8 @@ def _learner(records: Records, method: str) -> Chart:
 
     The weight of the paper's Hedge is drawn less the prior and in millionths: otherwise there is nothing to see.
     """
-    still, label = method == "hedge", METHODS[method].label
+    still, label, lines = method == "hedge", LABELS[method], []
     base, scale = (PRIOR, 1e6) if still else (0.0, 1.0)
-    lines = []
     for (name, methods), colour in zip(records.items(), COLOURS, strict=False):
         lines.append(mean_line(methods[method], "weight", name, colour, base, scale, band=True))
         lines.append(mean_line(methods[method], "regret", name, colour, panel=1, band=True))

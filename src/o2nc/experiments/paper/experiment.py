@@ -15,9 +15,10 @@ from ..runner.records import Record, Runs
 from . import charts, findings, numbers, published, tables
 from .agreement import agreement
 from .dataset import write_dataset
-from .methods import METHODS
+from .methods import METHODS, SGD_GRID
 
 CHUNK = 128  # replications of a cell, at most
+_EVERY = {**METHODS, **SGD_GRID}
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class ReproductionCell(Cell):
 
     Args:
         objective: "f1" to "f8".
-        methods: keys of `METHODS`.
+        methods: keys of `METHODS` and of `SGD_GRID`.
         start: the first replication.
         stop: the one after the last.
         seed: of the noise, which depends on (seed, objective, replication, round) alone.
@@ -49,12 +50,12 @@ class ReproductionCell(Cell):
         super().__post_init__()
         objective(self.objective)
         check_iterations(self.iterations)
-        if unknown := set(self.methods) - set(METHODS):
-            raise ValueError(f"`method` must be one of {', '.join(METHODS)}; got {unknown.pop()!r}.")
+        if unknown := set(self.methods) - set(_EVERY):
+            raise ValueError(f"`method` must be one of {', '.join(_EVERY)}; got {unknown.pop()!r}.")
 
     def run(self) -> dict[str, Record]:
         """The records by method."""
-        methods = [METHODS[name] for name in self.methods]
+        methods = [_EVERY[name] for name in self.methods]
         how = (self.replications, self.iterations, self.seed, self.backend, self.dtype)
         return play(objective(self.objective), methods, *how)
 
@@ -105,7 +106,7 @@ class Reproduction(Experiment):
 
     def cells(self) -> Sequence[Cell]:
         """All methods, one chunk of replications of one objective each."""
-        return self._cells(self.seed, tuple(METHODS), self.iterations)
+        return self._cells(self.seed, tuple(_EVERY), self.iterations)
 
     def further_cells(self, seeds: int) -> Sequence[Cell]:
         """The cells of the next ``seeds`` seeds: the paper's two methods, to the iteration that the paper reports."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..runner.tables import sentences, span
-from .methods import FIRST_KAPPA, METHODS
+from .methods import LABELS
 from .numbers import TIGHT, tight_ratios
 
 
@@ -12,7 +12,7 @@ def findings(found: dict[str, Any]) -> list[str]:
 
     Reference: Numerical Experiments, and the controls that it lacks.
     """
-    values = found | _agreement(found) | _gain(found) | _learners(found) | _certificates(found)
+    values = found | _agreement(found) | _gain(found) | _learners(found) | _sharp(found) | _certificates(found)
     return sentences(__package__, values)
 
 
@@ -63,19 +63,36 @@ def _learners(found: dict[str, Any]) -> dict[str, Any]:
         "regret": regret,
         "regret_sign": _sign(regret),
         "no_worse": no_worse if min(regret) > 0 else "",
-        "learned": METHODS["learned"],
+        "learned": LABELS["learned"],
+        "learned_weight": [row["weight"] for row in learned],
         "learned_share": [p["percent"]["learning"] for p in parts.values()],
         "learned_above": _names(name for name, p in parts.items() if p["intervals"]["learning"][0] > 0),
-        "learned_weight": [row["weight"] for row in learned],
         "learned_regret": [row["regret"] for row in learned],
         "learned_sign": _sign([row["regret"] for row in learned]),
-        "blind": METHODS["blind"],
-        "first_kappa": FIRST_KAPPA,
+        "blind": LABELS["blind"],
     }
     for method, other in (("projector", "hedge"), ("learned", "hedge"), ("blind", "sgd"), ("blind", "hedge")):
         ratios = {name: gaps[method]["gap"] / gaps[other]["gap"] for name, gaps in found["results"].items()}
         values[f"{method}_{other}"] = ", ".join(f"{ratio:.2g} on {name}" for name, ratio in ratios.items())
         values[f"below_{other}"] = _names(name for name, ratio in ratios.items() if ratio < 1)
+    return values
+
+
+def _sharp(found: dict[str, Any]) -> dict[str, Any]:
+    rows = {
+        method: {name: kinds[method] for name, kinds in found["certificates_by_method"].items()}
+        for method in ("sharp_identity", "sharp", "sharp_blind", "sharp_stated")
+    }
+    values: dict[str, Any] = {}
+    for method in ("sharp", "sharp_blind"):
+        for other in ("hedge", "sgd_best"):
+            ratios = {name: row[method]["average"] / row[other]["average"] for name, row in found["results"].items()}
+            values[f"{method}_{other}"] = ", ".join(f"{ratio:.2g} on {name}" for name, ratio in ratios.items())
+    for method, kind in (("sharp_identity", "a_priori"), ("sharp_stated", "a_priori"), ("sharp", "theorem")):
+        values[f"{method}_bound"] = [row[kind]["bound"] / row[kind]["measured"] for row in rows[method].values()]
+    single = [kinds["one_run"]["one_run"] for kinds in found["certificates_by_method"].values()]
+    values["one_run_ratio"] = [row["mean_ratio"] for row in single]
+    values["one_run_failed"] = sum(row["failed"] for row in single)
     return values
 
 

@@ -1,18 +1,23 @@
 """All numbers of a reproduction as plain data: what `tables.json` holds."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ... import certificates
+from ..._xp import Array
+from ...certificates import Certificate
+from ...constants import PaperSmooth, Smooth
+from ...conversions import SmoothConversion
 from ..objectives import objective
-from ..runner.paired import HORIZON
+from ..runner.paired import HORIZON, Method
 from ..runner.records import Record, Records
 from ..runner.statistics import mean, paired_interval
 from . import published
 from .agreement import Entry, agreement, constants
-from .methods import METHODS, PRIOR
+from .methods import METHODS, PRIOR, SGD_GRID, SHARP
 
 TIGHT = 1.2  # how many times the measured average the tight certificate may be
 LEARNERS = {"hedge": "", "learned": "_learned"}  # and the ends of the keys under which their tables are
@@ -35,11 +40,17 @@ def numbers(records: Records, iterations: int, further: Mapping[int, Sequence[En
     True
     """
     t, entries = min(published.ITERATIONS, iterations), agreement(records)
+    grid = {name: sgd_averages(methods, t) for name, methods in records.items()}
+    records = {name: _with_best(methods, grid[name]) for name, methods in records.items()}
     estimates = {
         name: {method: {k: mean(r.at(k, t)) for k in published.METRICS} for method, r in methods.items()}
         for name, methods in records.items()
     }
-    found: dict[str, Any] = {"constants": {name: constants(name) for name in published.RESULTS}, "iteration": t}
+    found: dict[str, Any] = {
+        "sgd_grid": grid,
+        "constants": {name: constants(name) for name in published.RESULTS},
+        "iteration": t,
+    }
     for key, part in (("results", 0), ("errors", 1)):  # of an estimate: its value, its error
         found[key] = {
             name: {method: {k: e[part] for k, e in row.items()} for method, row in methods.items()}
@@ -56,11 +67,32 @@ def numbers(records: Records, iterations: int, further: Mapping[int, Sequence[En
             found[key] = {name: decomposition(m, metric, t, learner) for name, m in records.items()}
         found[f"learner{end}"] = {name: learned(m[learner], m["frozen"], t) for name, m in records.items()}
     every = {
-        name: {method: certify(name, record, iterations, METHODS[method].kappa) for method, record in m.items()}
+        name: {method: certify(METHODS[method], name, m[method], iterations) for method in METHODS if method in m}
         for name, m in records.items()
     }
-    found["certificates"] = {name: kinds["hedge"] for name, kinds in every.items()}
+    found["certificates"] = {name: kinds["hedge"] | _stated(kinds) for name, kinds in every.items()}
     return found | {"certificates_by_method": every, "further_seeds": further_seeds(further or {})}
+
+
+def sgd_averages(methods: Mapping[str, Record], t: int) -> dict[str, float]:
+    """The average squared gradient of SGD after ``t`` rounds by step size of its grid, where it was run.
+
+    Reference: not in the paper; the controls of this library.
+    """
+    return {method: float(methods[method].at("average", t).mean()) for method in SGD_GRID if method in methods}
+
+
+def _with_best(methods: Mapping[str, Record], averages: Mapping[str, float]) -> dict[str, Record]:
+    """The records without those of SGD's grid, and the best of these by its average squared gradient as "sgd_best"."""
+    kept = {method: record for method, record in methods.items() if method not in SGD_GRID}
+    return kept | {"sgd_best": methods[min(averages, key=averages.__getitem__)]} if averages else kept
+
+
+def _stated(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """The a-priori certificates of the columns with sharp constants, and that of one run."""
+    stated = {f"a_priori_{method}": found["a_priori"] for method, found in kinds.items() if "a_priori" in found}
+    single = kinds.get("one_run", {}).get("one_run")
+    return stated | ({} if single is None else {"one_run": single})
 
 
 def summary(entries: Sequence[Entry]) -> dict[str, int]:
@@ -114,34 +146,31 @@ def learned(record: Record, frozen: Record, t: int) -> dict[str, float]:
     }
 
 
-def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float | None = 0.0) -> dict[str, Any]:
-    r"""The certificates of a method over its ``rounds``; those of Theorem 1 need the whole horizon.
+def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str, Any]:
+    r"""The certificates of a method over its ``rounds``; theorems need the whole horizon of its constants.
 
-    The recorded regret is that on the revealed loss, which Theorem 1 takes; its printed constants are for
-    $\kappa\le1$. The variance of the noise is estimated by its squares, whose interval enters that of the bound. For
-    samples elsewhere than at the start, ``r`` not 0, they are those of the segment. SGD, which has no
-    tracker, has that of the descent lemma.
+    The recorded regret is that on the revealed loss, which the theorems take. The variance of the noise is estimated by
+    its squares, whose interval enters that of the bound. For samples elsewhere than at the start they are those of the
+    segment. SGD, which has no tracker, has that of the descent lemma.
 
-    Reference: Theorem 1.
+    Reference: Theorem 1, and the sharp theorem in the theory pages.
     """
     f, R = objective(name), record.R
-    c = f.constants(HORIZON)
     measured = float(record.mean["average"][-1])
     V_T = record.sums["noise"]  # the squares of the noise that was drawn, one number a replication
     noise = {"declared": f.sigma**2, "measured": float(V_T.mean()) / rounds}
     decrease = record.at("gap", 1) - record.sums["final_gap"]
-    if "regret" not in record.mean:
-        sgd = certificates.tight_sgd(c, decrease, V_T, rounds=rounds, measured=measured)
+    if method.oracle is None:
+        sgd = certificates.tight_sgd(f.constants(HORIZON), decrease, V_T, rounds=rounds, measured=measured)
         return {"tight": sgd.to_dict(), "rounds": rounds, "noise_variance": noise}
-    regret, sums, whole = record.at("regret", rounds), record.sums, rounds == HORIZON
+    like = np.zeros(1)
+    conversion = method.around(method.oracle(f, like), f, rounds)
+    c, kappa, sums = conversion.constants, conversion.kappa, record.sums
+    regret, squares = record.at("regret", rounds), (sums["Q"], sums["N"], sums["W"])
     first = float(record.mean["instant"][0])  # the first iterate is not random
-    expected, squares = float(regret.mean()), (sums["Q"], sums["N"], sums["W"])
     shared: dict[str, Any] = {"first": first, "V_T": V_T, "rounds": rounds, "measured": measured}
-    details: dict[str, Any] = {"measured": measured, "replications": R}
-    if r != 0:
-        found = {"tight": certificates.tight_segment(c, *squares, r=r, **shared)}
-        if whole:
-            found["theorem1_segment"] = certificates.theorem1_segment(c, expected, r=r, kappa=kappa, **details)
+    if method.r != 0:
+        found = {"tight": certificates.tight_segment(c, *squares, r=method.r, **shared)}
     else:
         found = {
             "tight": certificates.tight(c, *squares, **shared),
@@ -149,25 +178,48 @@ def certify(name: str, record: Record, rounds: int, kappa: float = 0.0, r: float
                 c, regret, *squares[1:], decrease=decrease, kappa=kappa, **shared
             ),
         }
-        if whole and kappa <= 1:
-            found["theorem1"] = certificates.theorem1(c, expected, **details)
-        if whole:
-            found["theorem1_sharp"] = certificates.theorem1_sharp(c, expected, kappa=kappa, **details)
+    if rounds == c.T:
+        found |= _theorems(conversion, float(regret.mean()), f.start(like), measured=measured, replications=R)
     return {
         **{kind: certificate.to_dict() for kind, certificate in found.items()},
+        **({} if c.noise is None else {"one_run": _one_run(conversion, record, rounds)}),
         "rounds": rounds,
         "noise_variance": noise,
         "clipped_rounds": float(sums["clipped"].mean()),
     }
 
 
+def _one_run(conversion: SmoothConversion, record: Record, rounds: int) -> dict[str, Any]:
+    """The certificate of the first run, and over all runs the mean and the largest ratio, and how many do not hold."""
+    every = [
+        conversion.one_run(Q=Q, N=N, W=W, T=rounds, measured=measured)
+        for Q, N, W, measured in np.stack([record.sums[k] for k in "QNW"] + [record.at("average", rounds)]).T.tolist()
+    ]
+    ratios = [1 / one.ratio for one in every if one.ratio]
+    failed = sum(not one.holds for one in every)
+    return every[0].to_dict() | {"mean_ratio": float(np.mean(ratios)), "largest_ratio": max(ratios), "failed": failed}
+
+
+def _theorems(conversion: SmoothConversion, regret: float, x: Array, **details: Any) -> dict[str, Certificate]:
+    """The theorem with the measured regret, Theorem 1 also before rounding; for sharp constants the a-priori one."""
+    c = conversion.constants
+    theorem = conversion.proved(regret, c.T, **details)
+    if isinstance(c, PaperSmooth) and theorem.name.startswith("Theorem 1:"):
+        return {"theorem1": theorem, "theorem1_sharp": certificates.theorem1_sharp(c, regret, **details)}
+    stated = conversion.a_priori(x) if isinstance(c, Smooth) else ""
+    a_priori = {} if isinstance(stated, str) else {"a_priori": replace(stated, measured=details["measured"])}
+    return {"theorem": theorem, **a_priori}
+
+
 def tight_ratios(found: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """By objective and method, the tight certificate over the measured average.
+    """By objective and method, the tight certificate over the measured average; of those with the paper's constants.
 
     Reference: Theorem 1, tight.
     """
     return {
-        name: {method: kinds["tight"]["bound"] / kinds["tight"]["measured"] for method, kinds in methods.items()}
+        name: {
+            m: kinds["tight"]["bound"] / kinds["tight"]["measured"] for m, kinds in methods.items() if m not in SHARP
+        }
         for name, methods in found["certificates_by_method"].items()
     }
 

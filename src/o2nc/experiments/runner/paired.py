@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ... import _xp
 from ..._xp import Array
-from ...constants import SmoothConstants
 from ...conversions import Conversion, SegmentConversion, SmoothConversion
 from ...conversions.base import check_can_have
 from ...losses import Loss
@@ -42,7 +41,10 @@ class Method:
         weight: the weight of the projector P that the method plays in every round; None if it moves or there is none.
         kappa: the factor of the descent loss; 0 for the paper's linear loss.
         r: where on the step the sample is taken, from 0, the paper's start, to 1, the end; None for uniform.
-        baseline: the conversion without an oracle; None for SGD with the paper's step size.
+        convert: the conversion around an oracle, for an objective and a number of rounds; None for Algorithm 1 with
+            the paper's constants, whatever the rounds, and with kappa and r.
+        baseline: the conversion without an oracle, for an objective and a number of rounds; None for SGD with the
+            paper's step size.
 
     Reference: Numerical Experiments, the stochastic oracle and Hedge experts.
 
@@ -57,17 +59,20 @@ class Method:
     weight: float | None = None
     kappa: float = 0.0
     r: float | None = 0.0
-    baseline: Callable[[Objective], Conversion] | None = None
+    convert: Callable[[Oracle, Objective, int], SmoothConversion] | None = None
+    baseline: Callable[[Objective, int], Conversion] | None = None
 
-    def conversion(self, f: Objective, like: Array) -> Conversion:
+    def conversion(self, f: Objective, like: Array, rounds: int = HORIZON) -> Conversion:
         """The method on ``f``, with arrays of the library, dtype and device of ``like``."""
-        constants = f.constants(HORIZON)
         if self.oracle is None:
-            return SGD(constants.eta) if self.baseline is None else self.baseline(f)
-        return self.around(self.oracle(f, like), constants)
+            return SGD(f.constants(HORIZON).eta) if self.baseline is None else self.baseline(f, rounds)
+        return self.around(self.oracle(f, like), f, rounds)
 
-    def around(self, oracle: Oracle, constants: SmoothConstants) -> Conversion:
-        """Algorithm 1 with ``oracle``, and with the loss and the place of the sample of this method."""
+    def around(self, oracle: Oracle, f: Objective, rounds: int) -> SmoothConversion:
+        """The conversion of this method around ``oracle``, which may be another than its own."""
+        if self.convert is not None:
+            return self.convert(oracle, f, rounds)
+        constants = f.constants(HORIZON)
         if self.r == 0:
             return SmoothConversion(oracle, constants, kappa=self.kappa)
         return SegmentConversion(oracle, constants, r=self.r, kappa=self.kappa)
@@ -165,7 +170,7 @@ def play(
         f: the objective.
         methods: what to run.
         replications: their numbers.
-        iterations: the rounds to run; the constants are those of the horizon 20000 whatever it is.
+        iterations: the rounds to run; the paper's constants are those of the horizon 20000 whatever it is.
         seed: of the noise, which depends on (seed, objective, replication, round) alone.
         backend: numpy, torch or jax.
         dtype: float64 or float32.
@@ -200,7 +205,7 @@ def _alike(methods: Sequence[Method]) -> list[list[Method]]:
     """The methods in groups that can share a conversion: each baseline alone, the trackers by their loss."""
     groups: dict[Any, list[Method]] = {}
     for one in methods:
-        groups.setdefault((one.kappa, one.r) if one.oracle else one.name, []).append(one)
+        groups.setdefault((one.kappa, one.r, one.convert) if one.oracle else one.name, []).append(one)
     return list(groups.values())
 
 
@@ -210,10 +215,10 @@ class _Group:
     def __init__(self, f: Objective, methods: Sequence[Method], like: Array, iterations: int, R: int) -> None:
         self.f, self.methods = f, methods
         if methods[0].oracle is None:
-            self.conversion = methods[0].conversion(f, like)
+            self.conversion = methods[0].conversion(f, like, iterations)
         else:
             oracles = SideBySide(tuple(one.oracle(f, like) for one in methods if one.oracle))
-            self.conversion = methods[0].around(oracles, f.constants(HORIZON))
+            self.conversion = methods[0].around(oracles, f, iterations)
         check_can_have(self.conversion, frozenset({"x", "r"}), "a paired run")
         self.uniform = "r" in self.conversion.needs
         x = f.start(like) + _xp.zeros((len(methods), R, f.d), like)

@@ -1,0 +1,146 @@
+"""Variance reduction: Algorithm 1 with the STORM tracker."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _xp
+from ..certificates import Certificate
+from ..certificates.declared import noise_objection
+from ..checks import check_number
+from ..losses import DescentLoss, LinearLoss, Loss, PredictionLoss
+from ..operators import act
+from ..oracles.base import Oracle, stated_bound
+from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
+from .base import Answer, Samples, check_given, registry
+from .tracked import Tracked, TrackedConversion, first_round, learned
+from .variance_reduced import VarianceReduced
+
+
+class StormState(NamedTuple):
+    """What is remembered of the rounds so far."""
+
+    run: Tracked  # the tracker of the last round, the oracle, and the sums
+    away: Vector  # m_t - s_t of the last round; 0 before the first
+
+
+@dataclass(frozen=True, eq=False)
+class StormConversion(TrackedConversion):
+    r"""Algorithm 1 with a tracker that takes each sample twice, at the point of its round and at the next one.
+
+    $$x_{t+1}=x_t-\eta U_tm_t,\qquad m_{t+1}=\nabla F(x_{t+1},\xi_t)+(1-a)(m_t-\nabla F(x_t,\xi_t)),\qquad
+      L_t(U)=-\langle s_t,Um_t\rangle,\quad s_t=\nabla F(x_t,\xi_t),$$
+
+    and $m_1$ is the mean of a first batch at $x_1$. The new sample does not enter $m_t$: the tracker is predictable.
+    There is no projection, so an a-priori certificate needs an oracle whose regret bound does not ask for the energy
+    of the losses.
+
+    Args:
+        oracle: the online learner.
+        constants: `VarianceReduced`, which derives a, eta and the first batch.
+        kappa: 0 for the linear loss, up to 1/(beta eta) for the descent loss, None for the prediction loss, which has
+            the same theorem for operators that are no contractions.
+
+    Reference: variance reduction, in the theory pages; the tracker is that of Cutkosky and Orabona, Momentum-based
+        variance reduction in non-convex SGD (2019).
+
+    >>> import numpy as np
+    >>> from o2nc.oracles import Constant
+    >>> constants = VarianceReduced(gap=1.0, beta=1.0, sigma=0.5, T=100)
+    >>> conversion, x = StormConversion(Constant(), constants), np.asarray([1.0])
+    >>> state = conversion.init(x)
+    >>> dx, state = conversion.update(np.sin(x) + 0.1, state, again=np.sin(x))  # again: the mean of the first batch
+    >>> x = x + dx
+    >>> dx, state = conversion.update(np.sin(x) - 0.2, state, again=np.sin(x) + 0.1)  # the noise of round 1, here
+    >>> print(f"{state.run.m[0] - np.sin(x[0]):.4f} {constants.a * 0.1:.4f}")
+    0.0117 0.0117
+    """
+
+    oracle: Oracle
+    constants: VarianceReduced
+    kappa: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.constants, VarianceReduced):
+            raise TypeError(f"`constants` must be VarianceReduced(gap, beta, sigma, T); got {self.constants!r}.")
+        if self.kappa is None:
+            return
+        check_number("kappa", self.kappa)
+        largest = 1 / (self.constants.beta * self.constants.eta)
+        if self.kappa > largest:
+            raise ValueError(f"`kappa` must be at most 1/(beta eta) = {largest:.6g}; got {self.kappa}.")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The sample of the last round at the point of this one."""
+        return frozenset({"again"})
+
+    @property
+    def batch(self) -> int:
+        """That of the constants."""
+        return self.constants.batch
+
+    def init(self, x: Vector, *, tau: Any = None) -> StormState:
+        """Nothing is tracked yet: m_1 comes with the first round."""
+        return StormState(first_round(self.oracle, x), away=zeros_like(x))
+
+    def update(
+        self,
+        s: Vector,
+        state: StormState,
+        x: Vector | None = None,
+        *,
+        r: Any = None,
+        value: Any = None,
+        again: Vector | None = None,
+    ) -> tuple[Vector, StormState]:
+        """One round; ``s`` is a fresh sample at x_t, ``again`` the last one at x_t, in round 1 the first batch."""
+        check_given(self, again=again)
+        now = state.run
+        check_like("s", s, now.m)
+        check_like("again", again, now.m)
+        m = state.away * (1 - self.rate(now)) + again
+        Um = act(self.oracle.play(now.oracle, m), m)
+        after = learned(self.oracle, now, self.loss(s, m), Um)._replace(m=m)
+        return Um * -self.constants.eta, StormState(after, away=m - s)
+
+    def rate(self, now: Tracked) -> Scalar:
+        """The weight of the last round: a, or max{a, 1/t} of that round."""
+        a = self.constants.a
+        if not self.constants.decreasing:
+            return a
+        xp, like = _xp.namespace(now.t), leaf(now.m)
+        last = xp.astype(now.t - 1, like.dtype)
+        return xp.where(last > 1 / a, 0 * last + a, 1 / xp.maximum(last, 0 * last + 1))
+
+    def loss(self, s: Vector, m: Vector) -> Loss:
+        """What the oracle is shown."""
+        if self.kappa is None:
+            return PredictionLoss(s, m)
+        if self.kappa == 0:
+            return LinearLoss(s, m, 1.0)
+        return DescentLoss(s, m, 1.0, self.kappa * self.constants.beta * self.constants.eta / 2)
+
+    def tracked(self, state: StormState) -> Tracked:
+        """The sums."""
+        return state.run
+
+    def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
+        """The theorem of variance reduction."""
+        return self.constants.theorem(regret, **details)
+
+    def a_priori(self, x: Vector) -> Answer:
+        """The theorem with a bound that the oracle states whatever the energy of the losses."""
+        bound = stated_bound(self.oracle, x, self.energy())
+        if bound < float("inf"):
+            return self.theorem(bound, label="a-priori")
+        return "the oracle states no regret bound that holds without a bound on the trackers"
+
+    def objection(self, state: StormState, samples: Samples | None = None) -> str:
+        """No contractions, but for the prediction loss; or a sigma that is too small for the first samples."""
+        why = self.dependence(state) if self.kappa is None else super().objection(state)
+        return why or ("" if samples is None else noise_objection(self.constants, samples.spread, [], None))
+
+
+EXAMPLE = VarianceReduced(gap=2.0, beta=1.0, sigma=0.5, T=100)
+registry.add("storm", lambda oracle: StormConversion(oracle, EXAMPLE, 0.5), "variance reduction", predictable=True)
