@@ -46,7 +46,8 @@ def test_a_true_sigma_is_not_contradicted():
 
 
 def test_rows_are_said_to_be_replications():
-    result = o2nc.minimize(lambda x, rng: np.sin(x), np.ones((5, 4)), oracle=Constant(), constants=SMOOTH)
+    constants = Smooth.paper(M=6.0, beta=1.0, sigma=0.0, T=60)
+    result = o2nc.minimize(lambda x, rng: np.sin(x), np.ones((5, 4)), oracle=Constant(), constants=constants)
     assert str(result).startswith("5 replications: each row of x1 is a run of its own in 4 coordinates")
     alone = o2nc.minimize(lambda x, rng: np.sin(x), np.ones(4), oracle=Constant(), constants=SMOOTH)
     assert "replications:" not in str(alone)

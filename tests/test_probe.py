@@ -131,7 +131,7 @@ def test_estimates_of_the_sharp_constants_are_practical_too():
 
 
 def test_minimize_says_that_it_is_practical():
-    gradient = lambda x, rng: np.sin(x)
+    gradient = lambda x, rng: np.sin(x) + 0.1 * rng.choice([-1.0, 1.0], size=x.shape)
     found = o2nc.minimize(gradient, np.ones((2, 2)), oracle=Constant(), constants=ESTIMATED)
     assert (found.certificate, found.tight, found.a_priori) == (None, None, None)
     assert found.reason == WHY
@@ -139,6 +139,8 @@ def test_minimize_says_that_it_is_practical():
     known = o2nc.minimize(gradient, np.ones((2, 2)), oracle=Constant(), constants=replace(ESTIMATED, probes=None))
     assert known.reason == ""
     np.testing.assert_array_equal(known.last, found.last)
+    equal = o2nc.minimize(lambda x, rng: np.sin(x), np.ones((2, 2)), oracle=Constant(), constants=ESTIMATED)
+    assert equal.reason == WHY  # and no warning that replications are equal: there is nothing to take away
 
 
 def test_the_front_ends_say_that_it_is_practical():

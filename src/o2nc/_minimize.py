@@ -50,6 +50,9 @@ class NonfiniteGradientError(ValueError):
 class Result:
     """What `minimize` found, and what is guaranteed of it.
 
+    The theorems bound expectations. Of one run a certificate is a plug-in estimate; of several replications, which must
+    be independent, it is an estimate with Student's interval.
+
     Reference: Theorems 1 and 2.
 
     >>> import numpy as np
@@ -134,7 +137,7 @@ def minimize(
             from the NumPy generator ``rng`` only. A conversion that needs ``again`` has the last sample taken again at
             the new point, by a generator in the same state: two calls a round.
         x1: the starting point: an array of NumPy, torch or JAX of shape (d,), a batch (n, d) of n replications, or
-            `Blocks`.
+            `Blocks`. Replications must be independent: in ``gradient`` each row draws noise of its own.
         conversion: one of `o2nc.conversions` or `o2nc.rivals`, or your own. For short, ``oracle`` and ``constants`` in
             its place mean Algorithm 1 (`Smooth`, `Smooth.paper`) or Algorithm 2 (`Nonsmooth`).
         oracle: the online learner.

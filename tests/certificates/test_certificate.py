@@ -71,7 +71,39 @@ def test_the_table():
         "  measured / bound  0.4",
         "  replications      8",
         "  From one run.",
+        "  the interval is Student's, of independent replications: exact for normal sums, "
+        "too short if large noise is rare",
     ]
+
+
+def test_a_bound_below_0_is_explained():
+    below, above = (Certificate("name", "a-posteriori", {"regret": regret}) for regret in (-0.1, 0.0))
+    assert str(below).splitlines()[-1] == (
+        "  a bound below 0 on what is never negative: an estimate is too low by chance, or a constant too small"
+    )
+    assert above.remarks == []
+    sharp = certificates.theorem_sharp(gap=0.5, beta=2.0, sigma=1.0, T=100, regret=-1e4)
+    assert "a bound below 0" in str(sharp)
+
+
+def test_a_bound_that_is_not_below_the_trivial_one_is_vacuous():
+    """|grad f|^2 <= M beta = 16 for C, and the local stationarity is at most L."""
+    for trivial, vacuous in ((None, False), (1.75, True), (1.7500001, False), (0.0, True)):
+        assert Certificate("name", "a-priori", TERMS, trivial=trivial).vacuous is vacuous
+    found = [theorem1(C, 1e3), theorem1_sharp(C, 1e3), tight(C, [1e6], [1.0], [1.0]), exact_oracle(2.0, 8.0, 400, 1e5)]
+    assert [str(certificate).splitlines()[-1] for certificate in found] == ["  vacuous: every point has at most 16"] * 4
+    assert certificates.theorem1_doubling(C, 0.0, rounds=10).vacuous
+    assert not tight(C, [1.0], [1.0], [1.0]).vacuous
+    assert not tight(Smooth(gap=1.0, beta=8.0, sigma=0.5, T=400), [1e6], [1.0], [1.0]).vacuous  # no range, no bound
+    c = Nonsmooth(L=1.5, M=1.0, sigma=0.5, lam=1.0, T=1000, a=0.25, eta=0.125, rho=0.5)
+    assert theorem2(c, 5.0).trivial == certificates.tight_nonsmooth(c, [0.3], [0.1]).trivial == 1.5
+    assert theorem2(c, 5.0).vacuous
+    assert not certificates.theorem2_sharp(c, 5.0).vacuous
+    assert certificates.theorem2_sharp(c, 500.0).vacuous
+    with pytest.raises(ValueError, match="`trivial` must be finite and nonnegative; got -1"):
+        Certificate("name", "a-priori", TERMS, trivial=-1.0)
+    with_trivial = Certificate("name", "a-priori", TERMS, trivial=1.0)
+    assert Certificate.from_json(with_trivial.to_json()) == with_trivial
 
 
 @pytest.mark.parametrize("measured", [None, 0.0, 1.5, math.inf])

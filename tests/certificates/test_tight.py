@@ -10,11 +10,16 @@ from o2nc.certificates import (
     student_quantile,
     tight,
     tight_regret,
+    tight_segment,
+    tight_sgd,
     tracker_error_at,
     tracker_error_best,
     tracker_error_parts,
 )
 from o2nc.constants import Smooth
+from o2nc.conversions import PredictionConversion, SmoothConversion
+from o2nc.operators import Diagonal
+from o2nc.oracles import Constant
 
 C = Smooth.paper(M=2.0, beta=8.0, sigma=0.5, T=400)  # sqrt(M beta) = 4, a = 4/10, eta = 1/1280
 
@@ -117,3 +122,75 @@ def test_the_best_weight_is_the_best_of_a_fine_grid(a, first, W, V_T):
     on_grid = min(tracker_error_at(l, a, first, W, V_T) for l in grid)
     assert best <= on_grid * (1 + 1e-12)
     assert on_grid == pytest.approx(best, rel=1e-3)
+
+
+def test_what_is_estimated_has_its_part_in_the_interval():
+    """Replications that differ in |s_1|^2 or in the noise only; a number that is known has none."""
+    sums = dict(Q=[1.0, 1.0], N=[2.0, 2.0], W=[0.0, 0.0])
+    for name, other, factor in (("first", {"V_T": 1.0}, 1 / 0.64), ("V_T", {"first": 1.0}, 0.16 / 0.64)):
+        seen = tight(C, **sums, **{name: [1.0, 3.0]}, **other)
+        known = tight(C, **sums, **{name: 2.0}, **other)
+        assert seen.bound == pytest.approx(known.bound)
+        assert known.interval == pytest.approx((known.bound, known.bound))
+        half = student_quantile(1 - 0.05 / 3, 1)  # the mean is 2, its standard error 1; never below 0
+        assert seen.interval[0] == pytest.approx(seen.bound - 2 * factor / 400)
+        top = min(2 + half, 32.0) if name == "first" else 2 + half  # E|g_1|^2 <= 2 beta D = 32
+        assert seen.interval[1] == pytest.approx(seen.bound + (top - 2) * factor / 400)
+    for kind in (tight_regret, tight_segment):
+        assert kind(C, *sums.values(), first=[1.0, 3.0]).interval[1] > kind(C, *sums.values(), first=2.0).interval[1]
+    with pytest.raises(ValueError, match="same number of replications; got `Q` 2, `N` 2, `W` 2, `first` 3"):
+        tight(C, **sums, first=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="`the least of V_T` must be finite and nonnegative; got -1"):
+        tight(C, **sums, V_T=[1.0, -1.0])
+
+
+def test_the_noise_of_sgd_has_its_part_in_the_interval():
+    seen, known = (tight_sgd(C, [0.5, 0.5], V_T) for V_T in ([100.0, 300.0], 200.0))
+    assert seen.terms == pytest.approx(known.terms)
+    half = C.beta * C.eta / 2
+    assert seen.interval[1] - seen.bound == pytest.approx(student_quantile(0.95, 1) * 100 * half / (1 - half) / 400)
+
+
+@pytest.mark.parametrize("n", [4, 16])
+def test_the_interval_covers_with_an_estimated_start(n):
+    """|s_1|^2 of a sample of 20 coordinates with standard deviation 1/2: as known the interval has width 0."""
+    rng, covered = np.random.default_rng(n), 0
+    g, ones = np.full(20, 0.3), [1.0] * n
+    truth = tight(C, ones, ones, ones, first=float(g @ g) + 20 / 4).bound
+    for _ in range(400):
+        s = g + rng.normal(0.0, 0.5, size=(n, 20))
+        low, high = tight(C, ones, ones, ones, first=(s**2).sum(axis=1)).interval
+        covered += low <= truth <= high
+    assert covered >= 0.95 * 400
+
+
+@pytest.mark.parametrize("kappa", [0.0, 0.7, None])
+def test_the_regret_on_the_loss_that_was_revealed_will_do(kappa):
+    """The linear regret of the same rounds, summed by a plain loop, gives the same certificate."""
+    c = Smooth(gap=1.0, M=3.0, beta=2.0, sigma=0.5, T=30)
+    oracle = Constant(Diagonal(np.asarray([0.3, 0.9])))
+    conversion = PredictionConversion(oracle, c) if kappa is None else SmoothConversion(oracle, c, kappa)
+    rng, x = np.random.default_rng(0), np.full((3, 2), 0.4)
+    state, linear = conversion.init(x), np.zeros((3, 1))
+    for _ in range(c.T):
+        s, m = 2 * np.sin(x) + rng.normal(size=x.shape), state.m
+        linear += ((s * m).sum(-1) - (s * m * [0.3, 0.9]).sum(-1))[:, None] / c.G
+        dx, state = conversion.update(s, state)
+        x = x + dx
+    given = dict(N=state.N[:, 0], W=state.W[:, 0])
+    by_hand = tight_regret(c, linear[:, 0], **given)
+    found = tight_regret(c, state.regret[:, 0], **given, kappa=conversion.kappa)
+    assert found.terms == pytest.approx(by_hand.terms, rel=1e-12)
+    assert found.interval == pytest.approx(by_hand.interval, rel=1e-12)
+    if conversion.kappa:
+        assert tight_regret(c, state.regret[:, 0], **given).bound < 0.99 * found.bound
+
+
+@pytest.mark.parametrize("n", [8, 32])
+def test_students_interval_misses_where_large_noise_is_rare(n):
+    """If half of the batches see no event, the interval that is for 95% covers in about half of the cases."""
+    rng, rate, missed = np.random.default_rng(n), 0.7 / n, 0
+    for _ in range(1000):
+        low, high = mean_interval(rng.normal(0.0, 0.01, n) + rng.poisson(rate, n))
+        missed += not low <= rate <= high
+    assert 400 < missed < 600

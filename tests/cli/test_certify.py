@@ -22,6 +22,16 @@ def test_certify_prints_the_terms():
     assert "Theorem 2" in result.output
 
 
+def test_certify_explains_a_bound_that_says_nothing_or_too_much():
+    low = invoke("certify", "--M", 1, "--beta", 4, "--sigma", 0.5, "--T", 1000, "--regret", -1e5).output
+    assert low.count("a bound below 0 on what is never negative") == 3  # the sharp theorem, and Theorem 1 twice
+    assert "vacuous" not in low
+    high = invoke("certify", "--M", 1, "--beta", 4, "--sigma", 0.5, "--T", 10, "--regret", 10).output
+    assert high.count("vacuous: every point has at most 4\n") == 3
+    flat = ("certify", "--nonsmooth", "--M", 1, "--L", 2, "--lam", 1, "--sigma", 0.5, "--T", 100, "--regret", 1)
+    assert invoke(*flat).output.count("vacuous: every point has at most 2\n") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

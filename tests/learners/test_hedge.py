@@ -123,3 +123,9 @@ def test_six_tenths_of_the_a_priori_bound_are_reached(K, tot):
 
 def test_one_expert_has_no_regret():
     assert Hedge([Identity()]).regret_bound(np.zeros((1, 4)), 50.0) == 0
+
+
+@pytest.mark.parametrize("gamma", [None, 0.5, [0.5, 0.25]])
+def test_without_a_bound_on_the_energy_there_is_none_on_the_regret(gamma):
+    assert learners.Hedge(gamma=gamma).regret_bound([True, False], math.inf) == math.inf
+    assert learners.Hedge(gamma=gamma).regret_bound([True, False], 1e6) < math.inf

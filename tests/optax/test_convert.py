@@ -14,6 +14,7 @@ import pytest
 
 import o2nc
 from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smooth, SmoothConversion, directions
+from o2nc.conversions import PredictionConversion
 from o2nc.operators import Blockwise, Dense, Identity, Projector
 from o2nc.optax import certificate, convert, eval_params, report
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
@@ -237,6 +238,27 @@ def test_wrong_constants_are_noticed():
         _, state = tx.update(jnp.ones(2), state)
     assert float(report(state).clipped) == 1.0
     check(lambda: certificate(conversion, state), ValueError, "`conversion`", "projected in 100% of the rounds")
+
+
+class Longer:
+    """An operator that is no contraction."""
+
+    def __matmul__(self, v):
+        return 1.5 * v
+
+
+@pytest.mark.parametrize(("make", "needs"), [(SmoothConversion, True), (PredictionConversion, False)])
+def test_contractions_are_asked_for_where_the_theorem_needs_them(make, needs):
+    conversion = make(Constant(Longer()), Smooth(gap=1.0, beta=1.0, sigma=0.0, T=3))
+    tx = convert(conversion)
+    state = tx.init(jnp.ones(2))
+    for _ in range(3):
+        _, state = tx.update(jnp.ones(2), state)
+    if needs:
+        assert float(report(state).bound) == np.inf
+        check(lambda: certificate(conversion, state), ValueError, "`conversion`", "norm above 1 in 2 rounds")
+    else:
+        np.testing.assert_allclose(report(state).bound, certificate(conversion, state).bound, rtol=1e-12)
 
 
 SHARDED = """

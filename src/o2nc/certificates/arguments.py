@@ -62,10 +62,19 @@ def check_finite(name: str, value: float) -> None:
     Traceback (most recent call last):
     ValueError: `regret` must be finite; got nan.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+    if not is_number(value):
         raise TypeError(f"`{name}` must be a number; got {value!r}.")
     if not math.isfinite(value):
         raise ValueError(f"`{name}` must be finite; got {value}.")
+
+
+def is_number(value: object) -> bool:
+    """Whether ``value`` is one number or fraction.
+
+    >>> is_number(0.5), is_number([0.5]), is_number(True)
+    (True, False, False)
+    """
+    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
 def check_rate(a: float) -> None:

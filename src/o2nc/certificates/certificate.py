@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 LABELS = ("a-priori", "a-posteriori", "plug-in", "high-probability")
+STUDENT = (
+    "the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare"
+)
+NEGATIVE = "a bound below 0 on what is never negative: an estimate is too low by chance, or a constant too small"
 
 
 class Details(TypedDict, total=False):
@@ -16,6 +20,7 @@ class Details(TypedDict, total=False):
     interval: tuple[float, float] | None
     replications: int | None
     note: str
+    trivial: float | None
 
 
 @dataclass(frozen=True)
@@ -29,9 +34,12 @@ class Certificate:
             "high-probability" if it is about one run, and fails with the small probability that the note gives.
         terms: the terms by name, in the order in which they are printed; infinity is allowed and says nothing.
         measured: the left side, where it is known.
-        interval: a confidence interval of the *bound*, where that was estimated.
+        interval: a confidence interval of the *bound*, where that was estimated: Student's, from independent
+            replications. It is exact for sums that are normal. With rare large noise and few replications it misses far
+            more often than it says.
         replications: how many runs the estimates are made of.
         note: one line for the reader.
+        trivial: what the left side is at most at every point, whatever was run, where that is known.
 
     Reference: Theorems 1 and 2; the labels are explained in the theory pages.
 
@@ -43,6 +51,12 @@ class Certificate:
       measured          1
       measured / bound  0.4
       replications      8
+    >>> print(Certificate("Theorem 1", "a-priori", {"noise": 2.0, "range": 0.5}, trivial=2.0))
+    Theorem 1 (a-priori)
+      noise  2
+      range  0.5
+      bound  2.5
+      vacuous: every point has at most 2
     """
 
     name: str
@@ -52,6 +66,7 @@ class Certificate:
     interval: tuple[float, float] | None = None
     replications: int | None = None
     note: str = ""
+    trivial: float | None = None
 
     def __post_init__(self) -> None:
         if self.label not in LABELS:
@@ -67,6 +82,8 @@ class Certificate:
             object.__setattr__(self, "interval", (low, high))
         if self.replications is not None and self.replications < 1:
             raise ValueError(f"`replications` must be at least 1; got {self.replications}.")
+        if self.trivial is not None and not 0 <= self.trivial < math.inf:
+            raise ValueError(f"`trivial` must be finite and nonnegative; got {self.trivial}.")
         if not self.terms:
             raise ValueError("`terms` must hold at least one term; got none.")
 
@@ -85,6 +102,26 @@ class Certificate:
         """Measured value over bound; None where nothing was measured or the bound is not positive."""
         return None if self.measured is None or self.bound <= 0 else self.measured / self.bound
 
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says no more than what holds at every point."""
+        return self.trivial is not None and self.bound >= self.trivial
+
+    @property
+    def remarks(self) -> list[str]:
+        """The lines below the table: the note, what the interval assumes, a bound below 0, a bound that says nothing.
+
+        >>> Certificate("Theorem 1", "a-posteriori", {"regret": -1.0}).remarks == [NEGATIVE]
+        True
+        """
+        found = [
+            self.note,
+            STUDENT if self.interval is not None else "",
+            NEGATIVE if self.bound < 0 else "",
+            f"vacuous: every point has at most {self.trivial:.6g}" if self.vacuous else "",
+        ]
+        return [remark for remark in found if remark]
+
     def __str__(self) -> str:
         rows = {name: f"{float(term):.6g}" for name, term in self.terms.items()}
         rows["bound"] = f"{float(self.bound):.6g}"
@@ -98,7 +135,7 @@ class Certificate:
             rows["replications"] = f"{self.replications}"
         width = max(map(len, rows))
         lines = [f"{self.name} ({self.label})", *(f"  {name:<{width}}  {text}" for name, text in rows.items())]
-        return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
+        return "\n".join([*lines, *(f"  {remark}" for remark in self.remarks)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists; what is not finite becomes None.

@@ -1,6 +1,6 @@
-"""Whether the samples of a run contradict the noise that was declared."""
+"""Whether the samples of a run contradict the noise that was declared, or that replications are independent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Protocol
 
@@ -20,6 +20,35 @@ class Declared(Protocol):
     @property
     def T(self) -> int:
         """The number of rounds."""
+
+
+def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], rounding: float) -> str:
+    """That replications with noise have equal sums, in words with the numbers; nothing if they differ.
+
+    One noise for all replications makes them one run, and intervals of width 0.
+
+    Args:
+        sigma: that was declared.
+        sums: by name, one number a replication.
+        rounding: by how much equal sums may differ, relative to the largest of all.
+
+    Reference: none; independent replications with noise are not equal.
+
+    >>> dependence_objection(0.5, {"Q": [1.0, 1.0], "N": [2.0, 2.0]}, 1e-12)[:74]
+    'the 2 replications are equal, Q = 1 and N = 2 in each, though sigma = 0.5:'
+    >>> dependence_objection(0.5, {"Q": [1.0, 1.1], "N": [2.0, 2.0]}, 1e-12)
+    ''
+    """
+    n, size = len(next(iter(sums.values()))), max(abs(each) for values in sums.values() for each in values)
+    if n < 2 or sigma == 0 or size == 0:
+        return ""
+    if any(max(values) - min(values) > rounding * size for values in sums.values()):
+        return ""
+    numbers = " and ".join(f"{name} = {values[0]:.6g}" for name, values in sums.items())
+    return (
+        f"the {n} replications are equal, {numbers} in each, though sigma = {sigma:g}: "
+        "each needs noise of its own, and without noise sigma is 0"
+    )
 
 
 def noise_objection(

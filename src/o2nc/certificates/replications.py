@@ -41,6 +41,7 @@ def estimated(
     confidence: float,
     measured: float | None,
     T: int = 1,
+    trivial: float | None = None,
 ) -> Certificate:
     """The certificate of a bound made of means over replications, with a Bonferroni interval.
 
@@ -52,6 +53,7 @@ def estimated(
         confidence: of the interval: Student's intervals of the linear total and of each of ``growing`` hold together.
         measured: the left side, where it is known.
         T: by which all is divided.
+        trivial: what the left side is at most at every point, where that is known.
 
     >>> print(estimated("a bound", {"mean": [1.0, 2.0]}, [], lambda: {"constant": 3.0}, 0.9, measured=None, T=2))
     a bound (a-posteriori)
@@ -60,6 +62,7 @@ def estimated(
       bound            2.25
       bound, interval  [0.671562, 3.82844]
       replications     2
+      the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare
     """
     check_confidence(confidence)
     replications = len([*linear.values(), *growing][0])
@@ -79,4 +82,5 @@ def estimated(
         measured=measured,
         interval=interval,
         replications=replications,
+        trivial=trivial,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..constants import SmoothConstants
-from .arguments import check_size, replicated
+from .arguments import check_size, same_length
 from .certificate import Certificate
 from .replications import estimated
 from .theorem_1_tight import known
@@ -12,7 +12,7 @@ from .theorem_1_tight import known
 def tight_sgd(
     constants: SmoothConstants,
     decrease: Iterable[float],
-    V_T: float | None = None,
+    V_T: float | Iterable[float] | None = None,
     confidence: float = 0.95,
     *,
     rounds: int | None = None,
@@ -29,8 +29,9 @@ def tight_sgd(
     Args:
         constants: those of the run.
         decrease: for every replication f(x_1) - f(x_{T+1}).
-        V_T: the sum of the variances of the samples; sigma^2 times the rounds unless given.
-        confidence: of the interval, Student's for the mean decrease.
+        V_T: the sum of the variances of the samples, or for every replication the sum of the squared noise; sigma^2
+            times the rounds unless given.
+        confidence: of the interval, Student's for the mean decrease and what was measured of the noise.
         rounds: how many rounds were summed; T unless given.
         measured: the average squared gradient, where it is known.
 
@@ -45,17 +46,17 @@ def tight_sgd(
       bound            0.336917
       bound, interval  [0.1333, 0.540534]
       replications     2
+      the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare
     """
-    T, _, V_T = known(constants, rounds, None, V_T)
-    check_size("V_T", V_T)
+    T, moments = known(constants, rounds, None, V_T)
     half = constants.beta * constants.eta / 2
-    step = constants.eta * (1 - half)
-    return estimated(
-        "SGD, descent lemma: average squared gradient",
-        {"decrease": [d / step for d in replicated("decrease", decrease)]},
-        [],
-        lambda: {"noise": half * V_T / (1 - half)},
-        confidence,
-        measured,
-        T,
-    )
+    step, share = constants.eta * (1 - half), half / (1 - half)
+    decrease, *seen = same_length(decrease=decrease, **moments.estimated)  # of the moments at most V_T
+    linear, rest = {"decrease": [d / step for d in decrease]}, dict[str, float]()
+    if seen:
+        linear["noise"] = [share * v for v in seen[0]]
+    else:
+        check_size("V_T", moments.V_T)
+        rest["noise"] = share * moments.V_T
+    name = "SGD, descent lemma: average squared gradient"
+    return estimated(name, linear, [], lambda: rest, confidence, measured, T, constants.trivial)

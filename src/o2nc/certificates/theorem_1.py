@@ -144,6 +144,7 @@ def with_factors(
         "regret": regret_factor * G * regret / constants.T,
         "range": range_factor * G**2 / a / constants.T,
     }
+    details = {"trivial": constants.trivial, **details}
     return Certificate(name, terms=terms, **details)
 
 
@@ -204,4 +205,5 @@ def _printed(name: str, constants: PaperSmooth, regret: float, details: Details)
         "regret": 8192 / 5951 * G * regret / T,
         "range": 97 * constants.M * constants.beta / T,
     }
+    details = {"trivial": constants.trivial, **details}
     return Certificate(name, terms=terms, **details)

@@ -31,7 +31,10 @@ def phases(T0: int, rounds: int) -> list[tuple[int, int]]:
 def theorem1_doubling(
     constants: PaperSmooth, regret: float, rounds: int, *, kappa: float = 0.0, **details: Unpack[Details]
 ) -> Certificate:
-    r"""The bound on the average squared gradient over the first N rounds, for every N.
+    r"""The bound on the average squared gradient over the first N rounds, for every fixed N.
+
+    It is a bound on expectations at a number of rounds that does not depend on the samples. At a random time, such as
+    the first round in which something was seen, it bounds neither the average nor its expectation.
 
     With k phases begun, $T_i=2^iT_0$, $n_i\le T_i$ the rounds of phase i, $a_i=G/\max\{G,\sigma\sqrt{T_i}\}$, and
     $c_2,c_3$ of `sharp_factors`, which are $\frac{8192}{5951}$ and $\frac{24960}{5951}$ up to $\kappa=1$,
@@ -73,4 +76,5 @@ def theorem1_doubling(
         "regret": c2 * G * regret / rounds,
         "range": G * (64 * c2 * scales[-1] + 2 * c3 * sum(scales)) / rounds,
     }
+    details = {"trivial": constants.trivial, **details}
     return Certificate("Theorem 1, doubling: average squared gradient", terms=terms, **details)

@@ -1,10 +1,11 @@
 """Certificates for Algorithm 1 that are tight: an identity for the gradients and the best tracking error."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from ..checks import check_horizon
 from ..constants import SmoothConstants
-from .arguments import check_known, replicated, same_length
+from .arguments import check_known, check_size, is_number, replicated, same_length
 from .certificate import Certificate
 from .lemmas.tracking import segment_tracker_error, tracker_error_parts
 from .replications import estimated
@@ -15,8 +16,8 @@ def tight(
     Q: Iterable[float],
     N: Iterable[float],
     W: Iterable[float],
-    first: float | None = None,
-    V_T: float | None = None,
+    first: float | Iterable[float] | None = None,
+    V_T: float | Iterable[float] | None = None,
     confidence: float = 0.95,
     *,
     rounds: int | None = None,
@@ -35,15 +36,18 @@ def tight(
     run it is a plug-in estimate and called one. The interval takes the bound as (mean of 2Q - N) + h(mean of W) with h
     increasing: Student's intervals for the two means, each at half the error probability, hold together, so every
     choice of l inside h is covered by two intervals rather than one for each l. Where W hardly matters, as is usual,
-    an interval for 95% covers about 97.5%.
+    an interval for 95% covers about 97.5%. If ``first`` or ``V_T`` are estimated too, each has an interval of its own
+    and the error probability is divided by as many.
 
     Args:
         constants: those of the run; the step and the tracking rate must be the ones they prescribe.
         Q: for every replication the sum over the rounds of <s_t, m_t>.
         N: for every replication the sum of ||m_t||^2.
         W: for every replication the sum of ||U_t m_t||^2.
-        first: E||g_1||^2; its bound 2 beta D unless given.
-        V_T: the sum of the variances of the samples; sigma^2 times the rounds unless given.
+        first: E||g_1||^2, or for every replication ||g_1||^2 or ||s_1||^2, whose mean then has its part in the
+            interval; its bound 2 beta D unless given.
+        V_T: the sum of the variances of the samples, or for every replication the sum of the squared noise, whose mean
+            then has its part in the interval; sigma^2 times the rounds unless given.
         confidence: of the interval.
         rounds: how many rounds were summed; T unless given.
         measured: the average squared gradient, where it is known.
@@ -62,10 +66,11 @@ def tight(
       bound            0.0435751
       bound, interval  [0.00524005, 0.0818651]
       replications     2
+      the interval is Student's, of independent replications: exact for normal sums, too short if large noise is rare
     """
     name = "Theorem 1, tight: average squared gradient"
-    T, *bounds = known(constants, rounds, first, V_T)
-    return _from_alignment(name, constants, tracker_error_parts, bounds, (Q, N, W), confidence, measured, T)
+    T, moments = known(constants, rounds, first, V_T)
+    return _from_alignment(name, constants, tracker_error_parts, moments, (Q, N, W), confidence, measured, T)
 
 
 def tight_regret(
@@ -74,10 +79,11 @@ def tight_regret(
     N: Iterable[float],
     W: Iterable[float],
     decrease: Iterable[float] | None = None,
-    first: float | None = None,
-    V_T: float | None = None,
+    first: float | Iterable[float] | None = None,
+    V_T: float | Iterable[float] | None = None,
     confidence: float = 0.95,
     *,
+    kappa: float = 0.0,
     rounds: int | None = None,
     measured: float | None = None,
 ) -> Certificate:
@@ -87,17 +93,21 @@ def tight_regret(
 
     Proof: $f(x_{t+1})-f(x_t)\le-\eta\langle g_t,U_tm_t\rangle+\frac{\beta\eta^2}2\|U_tm_t\|^2$ bounds
     $\sum_t\mathbb E\langle s_t,U_tm_t\rangle$, and
-    $\langle s_t,m_t\rangle-\langle s_t,U_tm_t\rangle=G\,(L_t(U_t)-L_t(I))$.
+    $\langle s_t,m_t\rangle-\langle s_t,U_tm_t\rangle=G\,(L_t(U_t)-L_t(I))$ for the linear loss. R is the regret on it;
+    that on the descent loss, which a run with $\kappa>0$ sums, is larger by $\frac{\kappa a}{2cG}(W-N)$.
 
     Args:
         constants: those of the run.
-        regret: for every replication the linear regret against the identity.
+        regret: for every replication the regret against the identity on the loss that was revealed.
         N: for every replication the sum of ||m_t||^2.
         W: for every replication the sum of ||U_t m_t||^2.
         decrease: for every replication f(x_1) - f(x_{T+1}); its bound D unless given.
-        first: E||g_1||^2; its bound 2 beta D unless given.
-        V_T: the sum of the variances of the samples; sigma^2 times the rounds unless given.
+        first: E||g_1||^2, or for every replication ||g_1||^2 or ||s_1||^2, whose mean then has its part in the
+            interval; its bound 2 beta D unless given.
+        V_T: the sum of the variances of the samples, or for every replication the sum of the squared noise, whose mean
+            then has its part in the interval; sigma^2 times the rounds unless given.
         confidence: of the interval.
+        kappa: that of the conversion: 0 for the linear loss, c/a for the prediction loss.
         rounds: how many rounds were summed; T unless given.
         measured: the average squared gradient, where it is known.
 
@@ -117,21 +127,24 @@ def tight_regret(
       bound         0.652133
       replications  1
     """
-    T, first, V_T = known(constants, rounds, first, V_T)
+    check_size("kappa", kappa)
+    T, moments = known(constants, rounds, first, V_T)
     regret = replicated("regret", regret)
     decrease = [constants.D] * len(regret) if decrease is None else decrease
-    regret, N, W, decrease = same_length(regret=regret, N=N, W=W, decrease=decrease)
-    a, c = constants.a, constants.c
+    regret, N, W, decrease, *seen = same_length(regret=regret, N=N, W=W, decrease=decrease, **moments.estimated)
+    a, c, G = constants.a, constants.c, constants.G
     linear = {
         "decrease": [2 * d / constants.eta for d in decrease],
-        "regret": [2 * constants.G * R for R in regret],
+        "regret": [2 * G * R - kappa * a / c * (w - n) for R, w, n in zip(regret, W, N, strict=True)],
         "tracker": [-n for n in N],
     }
     name = "Theorem 1, tight with regret: average squared gradient"
-    rest: Callable[[float], dict[str, float]] = lambda w: (
-        {"curvature": a * w / c} | tracker_error_parts(a, first, w, V_T, c)
-    )
-    return estimated(name, linear, [W], rest, confidence, measured, T)
+
+    def rest(w: float, *means: float) -> dict[str, float]:
+        first, V_T = moments.at(means)
+        return {"curvature": a * w / c} | tracker_error_parts(a, first, w, V_T, c)
+
+    return estimated(name, linear, [W, *seen], rest, confidence, measured, T, constants.trivial)
 
 
 def tight_segment(
@@ -139,8 +152,8 @@ def tight_segment(
     Q: Iterable[float],
     N: Iterable[float],
     W: Iterable[float],
-    first: float | None = None,
-    V_T: float | None = None,
+    first: float | Iterable[float] | None = None,
+    V_T: float | Iterable[float] | None = None,
     confidence: float = 0.95,
     *,
     r: float | None = 1.0,
@@ -159,25 +172,46 @@ def tight_segment(
     'a-posteriori'
     """
     name = "Theorem 1 on the segment, tight: average squared gradient"
-    T, *bounds = known(constants, rounds, first, V_T)
+    T, moments = known(constants, rounds, first, V_T)
 
     def error(a: float, first: float, w: float, V_T: float, c: float) -> dict[str, float]:
         return {"tracking error": segment_tracker_error(r, a, first, w, V_T, c)}
 
-    return _from_alignment(name, constants, error, bounds, (Q, N, W), confidence, measured, T)
+    return _from_alignment(name, constants, error, moments, (Q, N, W), confidence, measured, T)
 
 
-def known(
-    constants: SmoothConstants, rounds: int | None, first: float | None, V_T: float | None
-) -> tuple[int, float, float]:
-    """The number of rounds, and the a-priori bounds of what was not measured."""
+class Moments(NamedTuple):
+    """E||g_1||^2 and V_T, each a number that is known, or numbers of which it is the mean, one a replication."""
+
+    first: Any
+    V_T: Any
+    most: float  # of E||g_1||^2
+
+    @property
+    def estimated(self) -> dict[str, list[float]]:
+        """Those that are means."""
+        return {name: each for name, each in (("first", self.first), ("V_T", self.V_T)) if isinstance(each, list)}
+
+    def at(self, means: Iterable[float]) -> tuple[float, float]:
+        """Both, with these means in the place of those that are estimated."""
+        left = iter(means)
+        first = min(next(left), self.most) if isinstance(self.first, list) else self.first
+        return first, next(left) if isinstance(self.V_T, list) else self.V_T
+
+
+def known(constants: SmoothConstants, rounds: int | None, first: Any, V_T: Any) -> tuple[int, Moments]:
+    """The number of rounds, and what was measured, or else the a-priori bounds."""
     check_known(constants)
     T = constants.T if rounds is None else rounds
     check_horizon(T)
-    return (
-        T,
-        2 * constants.beta * constants.D if first is None else first,
-        constants.sigma**2 * T if V_T is None else V_T,
+    given: dict[str, Any] = {"first": first, "V_T": V_T}
+    for name, each in given.items():
+        if each is not None and not is_number(each):
+            given[name] = replicated(name, each)
+            check_size(f"the least of {name}", min(given[name]))
+    most = 2 * constants.beta * constants.D
+    return T, Moments(
+        most if first is None else given["first"], constants.sigma**2 * T if V_T is None else given["V_T"], most
     )
 
 
@@ -185,14 +219,19 @@ def _from_alignment(
     name: str,
     constants: SmoothConstants,
     error: Callable[[float, float, float, float, float], dict[str, float]],
-    bounds: Sequence[float],
+    moments: Moments,
     sums: tuple[Iterable[float], Iterable[float], Iterable[float]],
     confidence: float,
     measured: float | None,
     T: int,
 ) -> Certificate:
     """S = 2 Q - N + E_tr from the sums (Q, N, W), with ``error`` of a, E||g_1||^2, W, V_T and c for E_tr."""
-    Q, N, W = same_length(**dict(zip("QNW", sums, strict=True)))
+    Q, N, W, *seen = same_length(**dict(zip("QNW", sums, strict=True)), **moments.estimated)
     linear = {"alignment": [2 * q for q in Q], "tracker": [-n for n in N]}
-    (first, V_T), a, c = bounds, constants.a, constants.c
-    return estimated(name, linear, [W], lambda w: error(a, first, w, V_T, c), confidence, measured, T)
+    a, c = constants.a, constants.c
+
+    def rest(w: float, *means: float) -> dict[str, float]:
+        first, V_T = moments.at(means)
+        return error(a, first, w, V_T, c)
+
+    return estimated(name, linear, [W, *seen], rest, confidence, measured, T, constants.trivial)

@@ -33,6 +33,7 @@ def theorem2(constants: Nonsmooth, regret: float, **details: Unpack[Details]) ->
       output        0.004
       localization  0.78125
       bound         2.12523
+      vacuous: every point has at most 1
     """
     check_finite("regret", regret)
     T, (L, a, _, eta, rho) = constants.T, constants.values
@@ -45,6 +46,7 @@ def theorem2(constants: Nonsmooth, regret: float, **details: Unpack[Details]) ->
         "output": L / (a * T),
         "localization": constants.lam * localization(a, eta),
     }
+    details = {"trivial": constants.trivial, **details}
     return Certificate("Theorem 2: local stationarity of the output", terms=terms, **details)
 
 
@@ -65,6 +67,7 @@ def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Detail
       output  0.0517947
       regret  0.01
       bound   1.59024
+      vacuous: every point has at most 1
     """
     check_finite("regret", regret)
     if not constants.is_tuned:
@@ -79,4 +82,6 @@ def theorem2_tuned(constants: Nonsmooth, regret: float, **details: Unpack[Detail
         "output": constants.L / (constants.M * constants.lam**0.5) * eps**1.5,
         "regret": 2 * regret / constants.T,
     }
-    return Certificate("Theorem 2, tuned: local stationarity of the output", terms=terms, **details)
+    name = "Theorem 2, tuned: local stationarity of the output"
+    details = {"trivial": constants.trivial, **details}
+    return Certificate(name, terms=terms, **details)

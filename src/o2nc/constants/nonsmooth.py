@@ -105,6 +105,11 @@ class Nonsmooth:
         return self.T * self.B**2
 
     @property
+    def trivial(self) -> float:
+        """L, which bounds the local stationarity at every point: all weight on the point itself."""
+        return self.L
+
+    @property
     def practical(self) -> str:
         """Empty: these constants are given, never estimated."""
         return ""

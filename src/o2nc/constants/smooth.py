@@ -54,6 +54,11 @@ class SmoothConstants(ABC):
         return self.a / (self.c * self.beta)
 
     @property
+    def trivial(self) -> float | None:
+        """M beta, which bounds the squared gradient at every point; None if M is not known."""
+        return None if self.M is None else self.M * self.beta
+
+    @property
     def practical(self) -> str:
         """Why no theorem is about a run with these constants; empty if they are known."""
         if self.probes is None:

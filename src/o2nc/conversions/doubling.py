@@ -29,8 +29,8 @@ class DoublingConversion(SmoothConversion):
 
     A phase begins where the one before ended. Its tracker and its rates are new; the oracle goes on as if there were no
     phases, since the proof asks for the sum of the regrets of the phases only, and that is the regret of the whole run.
-    `o2nc.certificates.theorem1_doubling` bounds the average squared gradient after every round, whether or not a phase
-    is over.
+    `o2nc.certificates.theorem1_doubling` bounds the average squared gradient over every fixed number of rounds, whether
+    or not a phase is over. Of a number of rounds that depends on the samples it says nothing.
 
     Args:
         oracle: the online learner.

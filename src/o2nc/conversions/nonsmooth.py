@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..certificates import Certificate, theorem2
+from ..certificates import Certificate, theorem2, tight_nonsmooth
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
 from ..operators import act
@@ -24,6 +24,9 @@ class NonsmoothState(NamedTuple):
     r: Array  # where on the segment the sample is taken: y_t = x_t - r_t eta U_t z_t, (..., 1)
     c: Array  # c_{t-1} = 1 - b^{t-1}, (..., 1)
     average: Average  # the weighted point y_bar_{t-1}, and that of round tau
+    norms: Array  # sum of |m_{t+1}| over the rounds that are over, (..., 1)
+    v: Array  # v_{t-1}, the mean squared distance of the points to y_bar_{t-1} with its weights, (..., 1)
+    spread: Array  # sum of c_t v_t over the rounds that are over, (..., 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,8 @@ class NonsmoothConversion(TrackedConversion):
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
         """m_1 = 0. Without ``tau`` the output is y_bar_T, of which the theorem does not speak."""
         run, zero, T = first_round(self.oracle, x), zero_scalar(x), self.constants.T
-        return NonsmoothState(run, Uz=zeros_like(x), r=zero, c=zero, average=no_average(x, tau, T, T + 1))
+        average = no_average(x, tau, T, T + 1)
+        return NonsmoothState(run, zeros_like(x), r=zero, c=zero, average=average, norms=zero, v=zero, spread=zero)
 
     def update(
         self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -91,13 +95,16 @@ class NonsmoothConversion(TrackedConversion):
         loss = LinearLoss(s, self._direction(state.run.m), 1.0)  # line 8
         run = one_round(self.oracle, state.run, loss, state.Uz, a, L)  # line 9
         c = a + b * state.c  # line 10: c_t = 1 - b^t
-        average = state.average.add(x, a / c)
+        share, away, length = a / c, x - state.average.mean, inner(run.m, run.m)
+        v = (1 - share) * (state.v + share * inner(away, away))
+        average = state.average.add(x, share)
+        norms = state.norms + _xp.namespace(length).sqrt(length)
 
         z = self._direction(run.m)  # line 3 of round t + 1
         Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
         r = as_scalar(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
-        return dy, NonsmoothState(run, Uz, r, c, average)
+        return dy, NonsmoothState(run, Uz, r, c, average, norms, v, state.spread + c * v)
 
     def output(self, state: NonsmoothState, x: Vector) -> Vector:
         """y_bar_tau once round tau is over, y_bar_t before: line 12."""
@@ -109,8 +116,15 @@ class NonsmoothConversion(TrackedConversion):
         return super().objection(state) or ("" if drawn else "the round tau of the output was not drawn")
 
     def tight(self, state: NonsmoothState, samples: Samples) -> Answer:
-        """No: see `o2nc.certificates.tight_nonsmooth`."""
-        return "the tight certificate of Algorithm 2 needs the spread of the points, which a run does not sum"
+        """`o2nc.certificates.tight_nonsmooth` from the trackers and the spread of the points, or why there is none."""
+        if why := self.hypothesis(int(_xp.floats(state.run.t)[0]) - 1) or self.objection(state, samples):
+            return why
+        T, a, m = self.constants.T, self.constants.values.a, state.run.m
+        length = inner(m, m)
+        tracker = (state.norms + (1 / a - 1) * _xp.namespace(length).sqrt(length)) / T  # the last weight is 1 / (a T)
+        spread = (state.spread - state.c * state.v) / T + (1 - self.constants.tau_cdf(T - 1)) * state.v
+        found = tight_nonsmooth(self.constants, _xp.floats(tracker), _xp.floats(spread))
+        return self.noted(found, samples)
 
     def tracked(self, state: NonsmoothState) -> Tracked:
         """The part that Algorithm 1 has too."""

@@ -71,7 +71,7 @@ class PredictionConversion(SmoothConversion):
             return f"for a regret bound c must be at least {least:.6g}, and it is {c.c:.6g}: see `Smooth.least_squares`"
         variance, lam = moments
         known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "sigma": c.sigma, "T": c.T, "a": c.a, "c": c.c}
-        return theorem_sharp_least_squares(**known, lam=lam, variance=variance)
+        return theorem_sharp_least_squares(**known, lam=lam, variance=variance, trivial=c.trivial)
 
 
 registry.add(

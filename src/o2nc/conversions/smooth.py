@@ -1,7 +1,6 @@
 """Algorithm 1: smooth nonconvex optimization by static regret."""
 
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, ClassVar
 
 from .. import _xp
@@ -106,9 +105,10 @@ class SmoothConversion(TrackedConversion):
         """The sharp theorem with this regret."""
         c = self.constants
         known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "T": c.T, "a": c.a, "c": c.c}
+        known |= {"trivial": c.trivial, **details}
         if isinstance(c.noise, HeavyTailed):
-            return theorem_sharp_clipped(**known, noise=c.noise, regret=c.G * regret, **details)
-        return theorem_sharp(**known, sigma=c.sigma, regret=c.G * regret, **details)
+            return theorem_sharp_clipped(**known, noise=c.noise, regret=c.G * regret)
+        return theorem_sharp(**known, sigma=c.sigma, regret=c.G * regret)
 
     def hypothesis(self, rounds: int | None = None) -> str:
         """For clipped samples also a step that is short enough."""
@@ -134,6 +134,7 @@ class SmoothConversion(TrackedConversion):
         """The certificate of one run, from its sums Q, N and W after T rounds."""
         c = self.constants
         known: dict[str, Any] = {"a": float(c.a), "eta": c.eta, "beta": c.beta, "first": 2 * c.beta * c.D}
+        sums.setdefault("trivial", c.trivial)
         return one_run(**known, **sums, noise=c.noise, horizon=c.T)  # type: ignore[arg-type]  # asked for if it is known
 
     @property
@@ -147,20 +148,19 @@ class SmoothConversion(TrackedConversion):
 
     def tight(self, state: Any, samples: Samples) -> Answer:
         """The tight certificate, or why there is none."""
-        if why := self.hypothesis(int(_xp.floats(self.sums(state)["rounds"])[0])):
+        rounds = int(_xp.floats(self.sums(state)["rounds"])[0])
+        if why := self.hypothesis(rounds) or self.objection(state, samples):
             return why
         if self.clips:
             return UNCLIPPED
         found = self._estimated(state, samples)
         if found.bound < 0:
             return f"the tight bound on a square is negative, {found.bound:.3g}: sigma is too small, or the run short"
-        return found
+        return self.noted(found, samples)
 
     def _estimated(self, state: Any, samples: Samples) -> Certificate:
         sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
-        most = 2 * self.constants.beta * self.constants.D
-        first = min(fmean(samples.first), most)  # E|grad f(x_1)|^2 <= E|s_1|^2
-        return self.proved_tight(**sums, first=first)
+        return self.proved_tight(**sums, first=samples.first)  # E|grad f(x_1)|^2 <= E|s_1|^2
 
     def proved_tight(self, **sums: Any) -> Certificate:
         """The tight certificate of Algorithm 1."""

@@ -138,7 +138,7 @@ class StormConversion(TrackedConversion):
 
     def objection(self, state: StormState, samples: Samples | None = None) -> str:
         """No contractions, but for the prediction loss; or a sigma that is too small for the first samples."""
-        why = "" if self.kappa is None else super().objection(state)
+        why = self.dependence(state) if self.kappa is None else super().objection(state)
         return why or ("" if samples is None else noise_objection(self.constants, samples.spread, [], None))
 
 

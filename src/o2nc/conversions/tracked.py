@@ -1,13 +1,14 @@
 """The round that Algorithms 1 and 2 and their relatives share, and what their certificates need of it."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate
+from ..certificates.declared import dependence_objection
 from ..certificates.replications import labelled
 from ..constants import Nonsmooth, SmoothConstants
 from ..losses import Loss
@@ -18,6 +19,7 @@ from .variance_reduced import VarianceReduced
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
+ROUNDINGS = 100  # by how many of them the sums of equal replications may differ
 
 
 class Tracked(NamedTuple):
@@ -112,7 +114,7 @@ class TrackedConversion(Conversion):
     def sums(self, state: Any) -> dict[str, Array]:
         """The sums of the rounds so far, and their number "rounds", (1,)."""
         now = self.tracked(state)
-        names = ("regret", "Q", "N", "W", "clipped", "longer")
+        names = ("regret", "Q", "N", "W", "clipped", *(("longer",) if self.contractions else ()))
         return {**{name: getattr(now, name) for name in names}, "rounds": now.t - 1}
 
     def weights(self, state: Any) -> Array | None:
@@ -155,16 +157,32 @@ class TrackedConversion(Conversion):
             return "the regret bound of the oracle needs the range of the objective, `M` of its constants"
         return "the oracle states no regret bound"
 
+    def noted(self, found: Certificate, samples: Samples) -> Certificate:
+        """The certificate, with a note if the first samples of all replications are equal."""
+        sigma, n = self.constants.sigma, len(samples.spread)
+        if sigma == 0 or n == 0 or any(samples.spread):
+            return found
+        note = f"the first sample is equal in all {n} replications though sigma = {sigma:g}: is their noise their own?"
+        return replace(found, note=note)
+
     def energy(self) -> float:
         """The bound on the energy of the losses that the constants give."""
         return self.constants.energy()
 
     def objection(self, state: Any, samples: Samples | None = None) -> str:
-        """Constants that are too small for the samples, or operators that are no contractions."""
+        """Constants that are too small, operators that are no contractions, replications that are not independent."""
         seen = {name: _xp.floats(values) for name, values in self.sums(state).items()}
         share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
         if share > CLIPPED_LIMIT:
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
-        if self.contractions and (rounds := int(max(seen["longer"]))):
+        if rounds := int(max(seen.get("longer", [0]))):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
-        return ""
+        return self.dependence(state)
+
+    def dependence(self, state: Any) -> str:
+        """Replications that are equal though there is noise, in words; nothing if they differ."""
+        if self.constants.practical:
+            return ""
+        now = self.tracked(state)
+        sums = {name: _xp.floats(getattr(now, name)) for name in ("Q", "N")}
+        return dependence_objection(self.constants.sigma, sums, ROUNDINGS * _xp.machine_eps(now.N))

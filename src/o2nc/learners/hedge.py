@@ -86,8 +86,10 @@ class Hedge(ExponentialWeights):
         r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy`` = E.
 
         A sequence of rates: as its largest and its smallest rate. Roots are concave in the energy, so that they bound
-        the expectation.
+        the expectation. Without a bound on the energy there is none: inf.
         """
+        if math.isinf(energy):
+            return math.inf
         if self.gamma is None:
             return hedge_self_tuned(l, energy, gamma0=self.gamma0, kl=kl)
         first, last = (

@@ -39,7 +39,9 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
         total = fixed + (0.0 if regret is None else terms.get("regret", 0.0) * regret)
         met = count == T
         if clipped is not None:
-            met = met & (clipped <= CLIPPED_LIMIT * count) & (number("longer") == 0)
+            met = met & (clipped <= CLIPPED_LIMIT * count)
+        if "longer" in sums:
+            met = met & (number("longer") == 0)
         bound = jnp.where(met, total, math.inf)
     return Report(
         weights=weights,

@@ -149,16 +149,16 @@ def learned(record: Record, frozen: Record, t: int) -> dict[str, float]:
 def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str, Any]:
     r"""The certificates of a method over its ``rounds``; theorems need the whole horizon of its constants.
 
-    The recorded regret is that on the revealed loss, which the theorems take. The tight certificate with the regret
-    takes the linear one, which is less by $\frac{\kappa\beta\eta}{2G}(W-N)$. For samples elsewhere than at the start
-    they are those of the segment. SGD, which has no tracker, has that of the descent lemma.
+    The recorded regret is that on the revealed loss, which the theorems take. The variance of the noise is estimated by
+    its squares, whose interval enters that of the bound. For samples elsewhere than at the start they are those of the
+    segment. SGD, which has no tracker, has that of the descent lemma.
 
     Reference: Theorem 1, and the sharp theorem in the theory pages.
     """
     f, R = objective(name), record.R
     measured = float(record.mean["average"][-1])
-    V_T = float(record.sums["noise"].mean())  # the variance of the noise that was drawn, at most the declared one
-    noise = {"declared": f.sigma**2, "measured": V_T / rounds}
+    V_T = record.sums["noise"]  # the squares of the noise that was drawn, one number a replication
+    noise = {"declared": f.sigma**2, "measured": float(V_T.mean()) / rounds}
     decrease = record.at("gap", 1) - record.sums["final_gap"]
     if method.oracle is None:
         sgd = certificates.tight_sgd(f.constants(HORIZON), decrease, V_T, rounds=rounds, measured=measured)
@@ -172,10 +172,11 @@ def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str,
     if method.r != 0:
         found = {"tight": certificates.tight_segment(c, *squares, r=method.r, **shared)}
     else:
-        linear = regret - kappa * c.beta * c.eta / (2 * c.G) * (sums["W"] - sums["N"])
         found = {
             "tight": certificates.tight(c, *squares, **shared),
-            "tight_regret": certificates.tight_regret(c, linear, *squares[1:], decrease=decrease, **shared),
+            "tight_regret": certificates.tight_regret(
+                c, regret, *squares[1:], decrease=decrease, kappa=kappa, **shared
+            ),
         }
     if rounds == c.T:
         found |= _theorems(conversion, float(regret.mean()), f.start(like), measured=measured, replications=R)
