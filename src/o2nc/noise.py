@@ -10,7 +10,7 @@ small where the two sums of squares are about as large as they were guessed to b
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .checks import check_number
 
@@ -47,8 +47,9 @@ class Tracking(NamedTuple):
         return self.growth - 1
 
 
+@runtime_checkable
 class Noise(Protocol):
-    """What `o2nc.certificates.one_run` asks of a kind of noise; your own may answer too.
+    """What `o2nc.certificates.one_run` asks of a kind of noise; your own, without bias, may answer too.
 
     Reference: a certificate for one run, in the theory pages.
 
@@ -228,6 +229,21 @@ class HeavyTailed:
         return bernstein(a, T, delta, guess, B=self.B, sigma=min(self.sigma, self.B), H=H)
 
 
+def check_noise(name: str, noise: Any) -> None:
+    """Raise unless ``noise`` is a kind of noise, of which only `HeavyTailed`, whose samples are clipped, has a bias.
+
+    >>> check_noise("noise", "gauss")
+    Traceback (most recent call last):
+        ...
+    TypeError: `noise` must be SubGaussian(...), Bounded(...) or HeavyTailed(...) of `o2nc.noise`; got 'gauss'.
+    """
+    if isinstance(noise, type) or not isinstance(noise, Noise):
+        kinds = "SubGaussian(...), Bounded(...) or HeavyTailed(...) of `o2nc.noise`"
+        raise TypeError(f"`{name}` must be {kinds}; got {noise!r}.")
+    if noise.bias and not isinstance(noise, HeavyTailed):
+        raise ValueError(f"`{name}` must have no bias, unless it is HeavyTailed(...); got {noise.bias}.")
+
+
 def clipping_radius(v: float, L: float, horizon: int, q: float = 2.0, delta: float = 0.01) -> float:
     r"""A radius for `HeavyTailed` that balances the square of the bias against what one large sample may do.
 
@@ -245,6 +261,8 @@ def clipping_radius(v: float, L: float, horizon: int, q: float = 2.0, delta: flo
     >>> round(clipping_radius(v=1.0, L=1.0, horizon=20_000), 2)
     10.12
     """
+    if not 0 < delta < 1:
+        raise ValueError(f"`delta` must lie in (0, 1); got {delta}.")
     return 2 * L + v * max(1.0, horizon / math.log(1 / delta)) ** (1 / (2 * q))
 
 

@@ -35,7 +35,7 @@ def test_certify_explains_a_bound_that_says_nothing_or_too_much():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "Theorem 1 needs `--beta`"),
+        ((), "Algorithm 1 needs `--beta`"),
         (("--nonsmooth",), "`--nonsmooth` needs `--M`, `--L` and `--lam`."),
         (
             ("--nonsmooth", "--L", 1, "--lam", 1, "--beta", 4),

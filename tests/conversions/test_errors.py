@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from o2nc import Blocks, Nonsmooth, NonsmoothConversion, Smooth, SmoothConversion
-from o2nc.conversions import SegmentConversion
-from o2nc.oracles import (
-    Constant,
-)
+from o2nc.conversions import DoublingConversion, SegmentConversion, VarianceReduced
+from o2nc.noise import SubGaussian
+from o2nc.oracles import Constant
 from o2nc.rivals import SGD
 from sentences import WRONG_VECTORS, check
 
@@ -16,6 +15,18 @@ X = np.ones(3)
 TORCH = torch.ones(3, dtype=torch.float64)
 SMOOTH = Smooth.paper(M=1.0, beta=1.0, sigma=1.0, T=10)
 NONSMOOTH = Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=10)
+SHORT = Smooth(gap=1.0, beta=1.0, sigma=9.0, T=50, a=0.5, c=1.3)
+
+
+class Biased:
+    """Noise of one's own with a bias that no theorem counts."""
+
+    sigma, bias = 1.0, 0.5
+
+    def tracking(self, a, T, delta, guess):
+        raise NotImplementedError
+
+
 CASES = {
     "smooth oracle none": (lambda: SmoothConversion(None, SMOOTH), TypeError, "`oracle` must", "learn; got None"),
     "smooth oracle class": (lambda: SmoothConversion(Constant, SMOOTH), TypeError, "`oracle` must", "Constant"),
@@ -30,6 +41,26 @@ CASES = {
     "segment r": (lambda: SegmentConversion(Constant(), SMOOTH, r=1.5), ValueError, "`r` must be", "[0, 1]; got 1.5"),
     "nonsmooth oracle none": (
         lambda: NonsmoothConversion(None, NONSMOOTH), TypeError, "`oracle` must", "learn; got None",
+    ),
+    "segment c": (
+        lambda: SegmentConversion(Constant(), SHORT, r=1.0), ValueError,
+        "`c` of the constants must be at least 1.5 for r = 1.0; got 1.3",
+    ),
+    "doubling kappa": (lambda: DoublingConversion(Constant(), SMOOTH, 50.0), ValueError, "`kappa`", "47.13; got 50.0"),
+    "doubling constants": (
+        lambda: DoublingConversion(Constant(), Smooth(gap=1.0, beta=1.0, sigma=1.0, T=5)), TypeError, "Smooth.paper(",
+    ),
+    "noise of no kind": (
+        lambda: Smooth(gap=1.0, beta=1.0, sigma=1.0, T=5, noise="gauss"), TypeError, "`noise` must be", "got 'gauss'",
+    ),
+    "noise as a class": (
+        lambda: Smooth.one_run(gap=1.0, beta=1.0, noise=SubGaussian, T=5), TypeError, "`noise` must be", "SubGaussian",
+    ),
+    "biased noise": (
+        lambda: Smooth(gap=1.0, beta=1.0, sigma=1.0, T=5, noise=Biased()), ValueError, "`noise` must have no bias",
+    ),
+    "first batch": (
+        lambda: VarianceReduced(gap=1e-9, beta=1.0, sigma=10.0, T=10), ValueError, "`batch` must be given", "T = 10",
     ),
     "nonsmooth constants": (
         lambda: NonsmoothConversion(Constant(), SMOOTH), TypeError, "`constants`", "got Smooth.paper(",

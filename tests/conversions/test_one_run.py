@@ -109,7 +109,7 @@ def test_samples_with_heavy_tails_are_clipped():
     assert result.certificate.bound >= S / 1000
     assert "bias" in result.certificate.terms
     for name in ("a_priori", "tight"):
-        assert result.reasons[name] == "it is about samples that are not clipped"
+        assert result.reasons[name] == "this certificate is about samples that are not clipped"
 
 
 def test_replications_with_clipped_samples():

@@ -7,7 +7,7 @@ import o2nc
 from o2nc import PredictionConversion, Smooth, SmoothConversion
 from o2nc.certificates import theorem_sharp, theorem_sharp_least_squares
 from o2nc.operators import Diagonal, Identity, Projector, trusted
-from o2nc.oracles import Constant, FullLeastSquares, Hedge, LeastSquares, OnlineNewtonStep, PredictionHedge
+from o2nc.oracles import OGD, Constant, FullLeastSquares, Hedge, LeastSquares, OnlineNewtonStep, PredictionHedge
 from o2nc.sets import Box, WideBox
 
 T, N, D = 40, 64, 3
@@ -126,6 +126,12 @@ def test_linear_regret_bounds_need_the_range():
     found = SmoothConversion(hedge, Smooth(gap=1.5, M=6.0, beta=1.0, sigma=0.6, T=T)).a_priori(X1)
     assert found.label == "a-priori"
     assert SmoothConversion(Constant(), SHARP).a_priori(X1).terms["regret"] == 0
+
+
+def test_operators_of_any_size_have_no_linear_theorem_beforehand():
+    known = Smooth(gap=1.5, M=6.0, beta=1.0, sigma=0.6, T=T)
+    assert SmoothConversion(OGD(Box(), 0.1), known).a_priori(X1).label == "a-priori"
+    assert "states no regret bound" in SmoothConversion(OGD(WideBox(), 0.1), known).a_priori(X1)
 
 
 def test_minimize_prints_the_sharp_theorem():

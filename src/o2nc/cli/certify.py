@@ -15,11 +15,17 @@ from .console import command
 def certify(
     sigma: Annotated[float, typer.Option("--sigma", help="Root of the variance of a sample.")],
     T: Annotated[int, typer.Option("--T", help="Rounds.")],
-    regret: Annotated[float, typer.Option("--regret", help="Expected static regret against the identity.")],
+    regret: Annotated[
+        float,
+        typer.Option(
+            "--regret",
+            help="Expected regret against the identity, on losses divided by sqrt(M beta), by 1 without --M.",
+        ),
+    ],
     gap: Annotated[float | None, typer.Option("--gap", help="First gap f(x_1) - inf f, or a bound on it.")] = None,
     M: Annotated[float | None, typer.Option("--M", help="Range of the objective; a bound on the gap too.")] = None,
     beta: Annotated[float | None, typer.Option("--beta", help="Smoothness, for Algorithm 1.")] = None,
-    nonsmooth: Annotated[bool, typer.Option("--nonsmooth", help="Theorem 2 instead of Theorem 1.")] = False,
+    nonsmooth: Annotated[bool, typer.Option("--nonsmooth", help="Theorem 2, of Algorithm 2.")] = False,
     L: Annotated[float | None, typer.Option("--L", help="Bound on the gradient, for Theorem 2.")] = None,
     lam: Annotated[float | None, typer.Option("--lam", help="The paper's lambda, for Theorem 2.")] = None,
 ) -> None:
@@ -33,7 +39,7 @@ def certify(
         found = [certificates.theorem2(constants, regret), certificates.theorem2_tuned(constants, regret)]
     else:
         if beta is None:
-            raise ValueError("Theorem 1 needs `--beta`; use `--nonsmooth --M --L --lam` for Theorem 2.")
+            raise ValueError("Algorithm 1 needs `--beta`; use `--nonsmooth --M --L --lam` for Theorem 2.")
         if L is not None or lam is not None:
             raise ValueError("`--L` and `--lam` must not be given without `--nonsmooth`: Theorem 1 has neither.")
         found = [sharp(Smooth(gap=gap, M=M, beta=beta, sigma=sigma, T=T), regret)]

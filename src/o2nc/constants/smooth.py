@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from ..checks import brief, check_horizon, check_number
 from ..estimates import Probes
-from ..noise import Noise
+from ..noise import Noise, check_noise
 from .rates import ONE_RUN_STEP, least_squares_rate, one_run_rate, sharp_rate, smallest_divisor
 from .tuned import Tuned, fill
 
@@ -153,6 +153,8 @@ class Smooth(SmoothConstants):
             if bound is not None:
                 check_number(name, bound, positive=True)
         _check(self)
+        if self.noise is not None:
+            check_noise("noise", self.noise)
         fill(self, {"a": sharp_rate(self.D, self.beta, self.sigma, self.T)})
         if self.a > 1:
             raise ValueError(f"`a` must lie in (0, 1]; got {self.a}.")
@@ -200,6 +202,7 @@ class Smooth(SmoothConstants):
         >>> constants.a, constants.eta
         (0.04, 0.005)
         """
+        check_noise("noise", noise)
         a, _ = one_run_rate(gap, beta, noise.sigma, T)
         return cls(gap=gap, beta=beta, sigma=noise.sigma, T=T, a=a, c=ONE_RUN_STEP, noise=noise)
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate, theorem1_doubling
+from ..certificates.theorem_1 import KAPPA_LIMIT
 from ..constants import PaperSmooth, Smooth
 from ..vectors import Vector, leaf, where, zeros_like
 from .base import Answer, Conversion, Samples, registry
@@ -59,6 +60,8 @@ class DoublingConversion(SmoothConversion):
                 f"`constants` must be Smooth.paper(M, beta, sigma, T): phases begin where the first gap is not known; "
                 f"got {self.constants!r}."
             )
+        if self.kappa >= KAPPA_LIMIT:
+            raise ValueError(f"`kappa` must be below {KAPPA_LIMIT} = {float(KAPPA_LIMIT):.2f}; got {self.kappa}.")
 
     @property
     def horizon(self) -> int | None:

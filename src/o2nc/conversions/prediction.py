@@ -21,8 +21,9 @@ class PredictionConversion(SmoothConversion):
     $$x_{t+1}=x_t-\eta U_tm_t,\qquad m_{t+1}=(1-a)m_t+as_t,\qquad
       L_t(U)=\tfrac1{2G}\bigl(\|Um_t-s_t\|^2-\|s_t\|^2\bigr).$$
 
-    It is `SmoothConversion` with the largest $\kappa=c/a$, and the sharp theorem holds for every operator. For online
-    least squares it holds with no regret in it, if the constants are those of `Smooth.least_squares`.
+    With a range M the tracker is projected as there. It is `SmoothConversion` with the largest $\kappa=c/a$, and the
+    sharp theorem holds for every operator. For online least squares it holds with no regret in it, if the constants
+    are those of `Smooth.least_squares`.
 
     Args:
         oracle: the online learner.

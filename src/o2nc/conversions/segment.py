@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from .._xp import Array
-from ..certificates import Certificate, theorem1_segment, tight_segment
+from ..certificates import Certificate, sharp_step, theorem1_segment, tight_segment
 from ..constants import PaperSmooth
 from ..operators import act
 from ..vectors import Vector, check_like, zero_scalar, zeros_like
@@ -59,6 +59,9 @@ class SegmentConversion(SmoothConversion):
         super().__post_init__()
         if self.r is not None and not (isinstance(self.r, (int, float)) and 0 <= self.r <= 1):
             raise ValueError(f"`r` must be None or a number in [0, 1]; got {self.r!r}.")
+        c, (least, _) = self.constants.c, sharp_step(self.constants.beta, self.constants.a, r=self.r)
+        if c < least * (1 - 1e-12):
+            raise ValueError(f"`c` of the constants must be at least {least:.6g} for r = {self.r}; got {c}.")
 
     @property
     def needs(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from ..vectors import Scalar, Vector, check_like, project_ball
 from .base import Answer, Samples, registry
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
-UNCLIPPED = "it is about samples that are not clipped"
+UNCLIPPED = "this certificate is about samples that are not clipped"
 
 
 @dataclass(frozen=True, eq=False)

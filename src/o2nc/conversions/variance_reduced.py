@@ -60,7 +60,12 @@ class VarianceReduced:
             object.__setattr__(self, "a", storm_rate(self.gap, self.beta, self.sigma, self.T))
         check_rate(self.a)
         if self.batch is None:
-            object.__setattr__(self, "batch", 1 if self.decreasing else storm_batch(self.a, self.T))
+            batch = 1 if self.decreasing else storm_batch(self.a, self.T)
+            if batch > self.T:
+                raise ValueError(
+                    f"`batch` must be given, or decreasing=True: T = {self.T} is too short, b would be {batch}."
+                )
+            object.__setattr__(self, "batch", batch)
         check_horizon(self.batch, "batch")
 
     @cached_property

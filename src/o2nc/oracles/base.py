@@ -9,6 +9,7 @@ from ..learners.base import NEEDED, State
 from ..losses import Loss
 from ..operators import Operator
 from ..registry import Registry
+from ..sets.base import first_set
 from ..vectors import Vector
 
 # the oracles by name: ``make(S, rate, C)`` from a set, a rate or None for its own, and a bound on the range of a loss.
@@ -77,9 +78,13 @@ def check_oracles(name: str, oracles: Any) -> tuple[Oracle, ...]:
 
 
 def stated_bound(oracle: Oracle, x: Vector, energy: float) -> float:
-    """The bound on its regret against the identity that an oracle states; inf if it states none."""
-    stated = getattr(oracle, "regret_bound", None)
-    return math.inf if stated is None else stated(x, energy)
+    """The bound on its regret against the identity that an oracle states; inf if it states none.
+
+    Energies are bounded for contractions only, so none is taken of an oracle whose set has operators of any size.
+    """
+    stated, S = getattr(oracle, "regret_bound", None), getattr(oracle, "set", None)
+    is_wide = hasattr(S, "at") and getattr(first_set(S, x), "any_size", False)
+    return math.inf if stated is None or is_wide else stated(x, energy)
 
 
 def stated_moments(oracle: Oracle, x: Vector, sigma: float) -> tuple[float, float] | None:

@@ -31,8 +31,7 @@ class NormalizedSGD(Conversion):
     Reference: Cutkosky and Mehta, Momentum improves normalized SGD (2020), Algorithm 1.
 
     >>> import numpy as np
-    >>> from o2nc import Smooth
-        >>> sgd = NormalizedSGD(eta=0.5)
+    >>> sgd = NormalizedSGD(eta=0.5)
     >>> sgd.update(np.asarray([3.0, -4.0]), sgd.init(np.zeros(2)))[0]
     array([-0.3,  0.4])
     """

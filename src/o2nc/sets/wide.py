@@ -1,6 +1,7 @@
 """Factors and eigenvalues of any size."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .._xp import Array
 from .base import registry
@@ -30,6 +31,7 @@ class WideBox(Box):
 
     high: float = 2.0
     rule = ANY_SIZE
+    any_size: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class WideBlockBox(BlockBox):
 
     high: float = 2.0
     rule = ANY_SIZE
+    any_size: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class WideSpectral(Spectral):
 
     low: float = -2.0
     high: float = 2.0
+    any_size: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_bounds(type(self).__name__, self.low, self.high, *ANY_SIZE)

@@ -195,7 +195,7 @@ def _one_run(conversion: SmoothConversion, record: Record, rounds: int) -> dict[
         conversion.one_run(Q=Q, N=N, W=W, T=rounds, measured=measured)
         for Q, N, W, measured in np.stack([record.sums[k] for k in "QNW"] + [record.at("average", rounds)]).T.tolist()
     ]
-    ratios = [1 / one.ratio for one in every if one.ratio]
+    ratios = [one.bound / measured for one in every if (measured := one.measured)]
     failed = sum(not one.holds for one in every)
     return every[0].to_dict() | {"mean_ratio": float(np.mean(ratios)), "largest_ratio": max(ratios), "failed": failed}
 
