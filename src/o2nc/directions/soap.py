@@ -152,7 +152,7 @@ class Soap(OnMatrices):
     def _learned(self, part: SoapBlock, n: Array, S: Array) -> SoapBlock:
         xp = _xp.namespace(S)
         (part,) = _xp.when(xp.any(n == 1), lambda part: (_where(n == 1, _first(part), part),), part)
-        due = (n > 2) & ((n - 2) % self.every == 0)  # n - 2 is the number of directions so far
+        due = (n > 1) & ((n - 1) % self.every == 0)  # n - 1 is the number of directions so far
         (part,) = _xp.when(xp.any(due), lambda part: (_where(due, _turned(part), part),), part)
         seen = n > 0
         square = into(part, S) ** 2

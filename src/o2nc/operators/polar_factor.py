@@ -98,7 +98,7 @@ def newton_schulz(A: Array, steps: int = 5, coefficients: str | Sequence[Any] = 
         steps: how many.
         coefficients: a name, (a, b, c), or a sequence of such for the first steps; the last are for all after them.
 
-    Reference: Jordan et al. (2024); Ahn et al. (2025) for "dion"; Amsel et al. (2025), Algorithm 1, for "polar express".
+    Reference: Jordan et al. (2024); for "dion" Ahn et al. (2025), for "polar express" Amsel et al. (2025), Algorithm 1.
 
     >>> import numpy as np
     >>> newton_schulz(np.asarray([[2.0, 0.0], [0.0, 0.0]])).round(1)
