@@ -51,6 +51,10 @@ class Soap(OnMatrices):
     rounds the basis follows by one power iteration: the columns of Q in the order of their estimated eigenvalues, then
     Q of the QR factorisation of LQ. A side longer than ``limit`` has no basis: it is that of the coordinates.
 
+    Where samples have fewer dimensions than a side, what is left of its basis is any basis of the rest: a change in the
+    last digit of a sample, as from another number of processes, changes the direction. A run goes on bit by bit from
+    its state.
+
     The tracker says only whether gradients have ended: below the floor the direction fades. A block with two axes is a
     matrix, one with three a stack of matrices, one with more a convolution: the matrix of (first axis, the rest). One
     with fewer takes the direction of ``fallback``. An array is cut into blocks by ``shapes``.

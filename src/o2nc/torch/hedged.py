@@ -47,8 +47,8 @@ class Hedged(Optimizer):
         params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,
             ``weight_decay``, ``experts``, ``weights``, ``matrices`` and ``maximize``.
         lr: the learning rate, that of AdamW; a number or a tensor with one entry.
-        experts: names, as "momentum", "adam", "polar", "sign" and "shampoo"; directions of `o2nc.directions`, or your
-            own; or functions of the tracker.
+        experts: names, as "momentum", "adam", "polar", "sign", "shampoo", "muon" and "soap"; directions of
+            `o2nc.directions`, or your own; or functions of the tracker.
         betas: $b_1$ of the tracker and $b_2$ of the squared gradients.
         eps: $\epsilon$ of Adam.
         weight_decay: $\lambda$, decoupled.
