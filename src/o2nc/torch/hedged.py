@@ -54,7 +54,8 @@ class Hedged(Optimizer):
         weight_decay: $\lambda$, decoupled.
         weights: whether the experts have the same weights in all groups that have the same experts ("shared"), in each
             "group", or in each "tensor".
-        matrices: whether "polar" takes tensors with two axes or more as matrices; if not, it is "adam" for them.
+        matrices: whether directions of matrices, as "polar", take tensors with two axes or more as such; if not, they
+            are "adam" for them.
         rho: the discount of the learner.
         c: the factor of its rate.
         maximize: whether the objective is maximised.
