@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "vectors": {"_xp", "checks"},
     "operators": {"_xp", "checks", "vectors"},
     "losses": BELOW_SETS,
-    "directions": BELOW_SETS,
+    "directions": BELOW_SETS | {"states"},
     "sets": BELOW_SETS,
     "learners": {"_xp", "checks", "registry", "certificates"},
     "oracles": BELOW_SETS | {"states", "losses", "directions", "sets", "learners", "certificates"},

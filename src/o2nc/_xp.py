@@ -279,6 +279,18 @@ def repeat(function: Callable[[Any], Any], rounds: int, value: Any) -> Any:
     return value
 
 
+def when(condition: Array, function: Callable[..., Any], *values: Any) -> Any:
+    """``function`` of the tuples ``values`` if ``condition``, an array with one entry, holds; else ``values``.
+
+    Both have the same structure. What is not needed is not computed, also under a JAX trace.
+    """
+    if array_api_compat.is_jax_array(condition):
+        import jax
+
+        return jax.lax.cond(condition.reshape(()), function, lambda *values: values, *values)
+    return function(*values) if bool(condition) else values
+
+
 def to_numpy(v: Array) -> Any:
     """A NumPy copy of ``v`` on the CPU; of a bfloat16 tensor, which NumPy does not know, in float32."""
     import numpy as np

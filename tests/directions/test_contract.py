@@ -179,9 +179,8 @@ def test_everybody_can_use_it(name):
 
 
 def test_names_functions_and_directions_are_found():
-    assert [find("d", name).name for name in ("momentum", "adam", "polar", "sign", "shampoo")] == [
-        "momentum", "adam", "polar", "sign", "shampoo",
-    ]  # fmt: skip
+    names = ["momentum", "adam", "polar", "sign", "shampoo", "muon", "soap"]
+    assert [find("d", name).name for name in names] == names
     assert find("d", "polar", b2=0.5, eps=0.1).fallback == find("d", "adam", b2=0.5, eps=0.1)
     assert find("d", np.tanh).name == "tanh"
     own = Average()

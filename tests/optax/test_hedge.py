@@ -93,7 +93,10 @@ def test_the_polar_expert_is_the_literal_one(experts, matrices):
     assert_equal(found, literal(experts, matrices=matrices), atol=1e-10)
 
 
-@pytest.mark.parametrize("experts", [("momentum", "adam", "polar"), ("momentum", "polar", "sign")])
+FRONTS = [("momentum", "adam", "polar"), ("momentum", "polar", "sign"), ("muon", "soap", "adam"), ("muon", "soap")]
+
+
+@pytest.mark.parametrize("experts", FRONTS)
 def test_pytorch_makes_the_same_steps(experts):
     """One rule, two front ends: the same gradients give the same points and weights."""
     from o2nc.torch import Hedged

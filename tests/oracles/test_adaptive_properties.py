@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from o2nc import Smooth, SmoothConversion, minimize
-from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Shampoo, Sign
+from o2nc.directions import Adam, Function, Mask, Momentum, Muon, Polar, Shampoo, Sign, Soap
 from o2nc.learners import AdaHedge, DiscountedHedge, FixedShare, Hedge, OptimisticHedge, ShortMemoryHedge, Squint
 from o2nc.losses import DescentLoss, LinearLoss
 from o2nc.operators import act
@@ -24,6 +24,8 @@ DIRECTIONS = {
     "polar": Polar(shapes=[(2, 2), (2,)], steps=None),
     "newton-schulz": Polar(shapes=[(3, 2)], steps=5),
     "shampoo": Shampoo(shapes=[(2, 2), (2,)]),
+    "muon": Muon(shapes=[(2, 2), (2,)]),
+    "soap": Soap(shapes=[(3, 2)], every=2),
     "long": Function(lambda m: 1e3 * m[..., ::-1] + 1.0),  # longer than m, and not 0 where m is
 }
 LEARNERS = {

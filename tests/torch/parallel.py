@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from training import CASES, CONVERSIONS, build, draws, parameters
 
 from o2nc import Blocks
-from o2nc.directions import Adam, Mask, Momentum, Polar, Shampoo
+from o2nc.directions import Adam, Mask, Momentum, Muon, Polar, Shampoo, Soap
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
@@ -63,12 +63,13 @@ def halved(u):
     return u / (1 + u.norm())  # needs the whole tensor
 
 
+SOAP = Soap(every=2, limit=5, stacks=False)  # no side is longer than the rank of the samples: rounding turns no basis
 EXPERTS = {
     "default": ("momentum", "adam", "polar"),
     "signs": ("momentum", "sign"),
     "adams": ("momentum", "adam"),
     "elementwise": ("momentum", "adam", "sign", Mask(half)),
-    "states": ("momentum", Adam(b2=0.9, eps=1e-3), Shampoo()),
+    "states": ("momentum", Adam(b2=0.9, eps=1e-3), Shampoo(), Muon(), SOAP),
     "all": ("momentum", "adam", "polar", "sign", Mask(half), halved),
 }
 

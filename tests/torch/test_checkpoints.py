@@ -23,7 +23,7 @@ from training import (
     train,
 )
 
-from o2nc.directions import Function, Mask, Polar, Shampoo
+from o2nc.directions import Function, Mask, Muon, Polar, Shampoo, Soap
 from o2nc.torch import Converted, Hedged, groups
 from sentences import check
 
@@ -34,6 +34,8 @@ EXPERTS = {
     "default": ("momentum", "adam", "polar"),
     "every": EVERY,
     "objects": (Polar(steps=3), Function(torch.tanh), Shampoo()),
+    "muon and soap": ("muon", Soap(every=2), "adam"),
+    "others of them": (Muon(nesterov=False, length="original", stacks=False), Soap(b1=None, every=1, limit=3)),
 }
 
 

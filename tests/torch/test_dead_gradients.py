@@ -9,7 +9,7 @@ from o2nc.conversions import PracticalConversion
 from o2nc.torch import Hedged
 
 LR, ALIVE, DEAD = 1e-3, 100, 2000
-NAMES = ("polar", "sign", "shampoo")
+NAMES = ("polar", "sign", "shampoo", "muon", "soap")
 ORDER = 10  # times AdamW
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_a_row_that_is_rarely_seen_stops():
 
 
 def test_the_core_stops_too():
-    experts, x, rng = ("polar", "sign"), np.zeros((8, 6)), np.random.default_rng(0)
+    experts, x, rng = ("polar", "sign", "muon", "soap"), np.zeros((8, 6)), np.random.default_rng(0)
     conversion, x = PracticalConversion(experts, lr=LR), Blocks((x,))
     state = conversion.init(x)
     for t in range(600):

@@ -10,7 +10,7 @@ from training import EVERY, NAMED, half, halved, tensors
 
 from o2nc import Blocks
 from o2nc.conversions import PracticalConversion
-from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Shampoo, Sign, registry
+from o2nc.directions import Adam, Function, Mask, Momentum, Muon, Polar, Shampoo, Sign, Soap, registry
 from o2nc.learners import ShortMemoryHedge
 from o2nc.torch import Hedged
 from o2nc.torch.kernels import View, kernel_of
@@ -67,6 +67,8 @@ EXPERTS = {
     "adam of two kinds": ("polar", Adam(b2=0.5)),
     "your own": ("adam", Clipped(), Centred(), Function(torch.tanh, whole=False)),
     "shampoo": ("momentum", "shampoo"),
+    "muon and soap": ("momentum", "muon", Soap(every=3)),
+    "others of them": (Muon(length="original", stacks=False), Soap(b1=None, every=1, limit=4, length=0.2)),
 }
 
 
@@ -139,7 +141,7 @@ def test_every_direction_of_the_registry_trains():
         assert p.abs().max() < 1.9, name
 
 
-@pytest.mark.parametrize("name", ["every", "your own", "objects"])
+@pytest.mark.parametrize("name", ["every", "your own", "objects", "muon and soap"])
 def test_many_tensors_are_those_one_by_one(name):
     """Packed in buckets or not, with weights for each tensor."""
     _, values = model(5)

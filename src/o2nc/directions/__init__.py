@@ -13,9 +13,11 @@ from .function import Function
 from .mask import Mask
 from .matrices import OnMatrices
 from .momentum import Momentum
+from .muon import Muon
 from .polar import Polar
 from .shampoo import Shampoo
 from .sign import Sign
+from .soap import Soap
 
 __all__ = [
     "Adam",
@@ -23,11 +25,13 @@ __all__ = [
     "Function",
     "Mask",
     "Momentum",
+    "Muon",
     "Numbers",
     "OnMatrices",
     "Polar",
     "Shampoo",
     "Sign",
+    "Soap",
     "find",
     "find_all",
     "registry",

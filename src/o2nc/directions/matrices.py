@@ -43,6 +43,7 @@ class OnMatrices:
     fallback: Direction = field(default_factory=Adam)
     matrices: Sequence[bool] | None = None
     floor: float = field(default=FLOOR, kw_only=True)
+    stacks: ClassVar[bool] = False  # whether a block with three axes is a stack of matrices
     name: ClassVar[str]
     scale_free: ClassVar[bool] = True
     whole: ClassVar[bool] = True
@@ -83,20 +84,25 @@ class OnMatrices:
         blocks = self._blocks(v)
         may = self.matrices if isinstance(v, Blocks) and self.matrices is not None else [True] * len(blocks)
         pairs = zip(may, blocks, strict=True)  # a block without entries is no matrix
-        return [_as_matrix(a, axes) if yes and axes >= 2 and 0 not in a.shape else None for yes, (a, axes) in pairs]
+        may_be = [(a, axes) if yes and axes >= 2 and 0 not in a.shape else None for yes, (a, axes) in pairs]
+        return [None if each is None else _as_matrix(*each, self.stacks) for each in may_be]
 
     def assembled(self, directions: Sequence[Array | None], m: Vector, other: Vector) -> Vector:
-        """The vector of the matrices, each at a root mean square of 0.2, with the blocks of ``other`` for None.
+        """The vector of the matrices, each at its length, with the blocks of ``other`` for None.
 
         A matrix below the floor is shorter.
         """
         reshape = _xp.namespace(leaf(m)).reshape
         both = zip(directions, self.as_matrices(m), strict=True)
         sizes = [(Z, None if M is None else root_mean_square(M)) for Z, M in both]
-        found = [Z if Z is None or a is None else at_length(Z) * faded(a, self.floor) for Z, a in sizes]
+        found = [Z if Z is None or a is None else self.lengthened(Z) * faded(a, self.floor) for Z, a in sizes]
         triples = zip(found, self._blocks(m), self._blocks(other), strict=True)
         blocks = Blocks(tuple(b if Z is None else reshape(Z, a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())
+
+    def lengthened(self, Z: Array) -> Array:
+        """The direction of a matrix at the length at which it is played: a root mean square of 0.2."""
+        return at_length(Z)
 
     def _blocks(self, v: Vector) -> list[tuple[Array, int]]:
         """The blocks, each with the number of its own axes; those of an array have leading axes as well."""
@@ -106,14 +112,14 @@ class OnMatrices:
         return list(zip(split(v, shapes).arrays, map(len, shapes), strict=True))
 
 
-def _as_matrix(a: Array, axes: int) -> Array:
-    batch = a.shape[: a.ndim - axes]
+def _as_matrix(a: Array, axes: int, stacks: bool) -> Array:
+    batch = a.shape[: a.ndim - (2 if stacks and axes == 3 else axes)]
     first, size = a.shape[len(batch)], math.prod(a.shape[len(batch) :])
     return _xp.namespace(a).reshape(_xp.gathered(a), (*batch, first, size // first if first else 0))
 
 
-def at_length(Z: Array) -> Array:
-    """A matrix, of shape (..., p, q), at a root mean square of 0.2; 0 stays 0.
+def at_length(Z: Array, length: float = LENGTH) -> Array:
+    """A matrix, of shape (..., p, q), at a root mean square of ``length``; 0 stays 0.
 
     Reference: Liu et al., Muon is scalable for LLM training (2025).
 
@@ -122,7 +128,7 @@ def at_length(Z: Array) -> Array:
     array([[ 0.2828, -0.2828],
            [ 0.    ,  0.    ]])
     """
-    return Z * (LENGTH * _xp.inverse(root_mean_square(Z)))
+    return Z * (length * _xp.inverse(root_mean_square(Z)))
 
 
 def root_mean_square(M: Array) -> Array:

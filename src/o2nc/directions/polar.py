@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from .._xp import Array
 from ..operators import newton_schulz, polar
+from ..operators.polar_factor import check_steps
 from .adam import Adam
 from .base import FLOOR, registry
 from .matrices import OnMatrices
@@ -39,9 +40,8 @@ class Polar(OnMatrices):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        steps = self.steps
-        if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
-            raise ValueError(f"`Polar(steps=...)` must be None or a whole number of at least 1; got {steps!r}.")
+        if self.steps is not None:
+            check_steps("Polar(steps=...)", self.steps, "None or ")
 
     def matrix(self, M: Array) -> Array:
         """The polar factor."""

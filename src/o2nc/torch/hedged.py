@@ -47,14 +47,15 @@ class Hedged(Optimizer):
         params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,
             ``weight_decay``, ``experts``, ``weights``, ``matrices`` and ``maximize``.
         lr: the learning rate, that of AdamW; a number or a tensor with one entry.
-        experts: names, as "momentum", "adam", "polar", "sign" and "shampoo"; directions of `o2nc.directions`, or your
-            own; or functions of the tracker.
+        experts: names, as "momentum", "adam", "polar", "sign", "shampoo", "muon" and "soap"; directions of
+            `o2nc.directions`, or your own; or functions of the tracker.
         betas: $b_1$ of the tracker and $b_2$ of the squared gradients.
         eps: $\epsilon$ of Adam.
         weight_decay: $\lambda$, decoupled.
         weights: whether the experts have the same weights in all groups that have the same experts ("shared"), in each
             "group", or in each "tensor".
-        matrices: whether "polar" takes tensors with two axes or more as matrices; if not, it is "adam" for them.
+        matrices: whether directions of matrices, as "polar", take tensors with two axes or more as such; if not, they
+            are "adam" for them.
         rho: the discount of the learner.
         c: the factor of its rate.
         maximize: whether the objective is maximised.

@@ -1,0 +1,186 @@
+"""Muon's direction against ``torch.optim.Muon``, whose Newton-Schulz iteration is run in bfloat16 and in full."""
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import torch
+
+from conftest import BACKENDS, numpy_of
+from o2nc import Blocks
+from o2nc.directions import Momentum, Muon
+from o2nc.operators import newton_schulz
+from o2nc.operators.polar_factor import COEFFICIENTS
+from o2nc.torch import Hedged
+from o2nc.vectors import mat, vec
+from sentences import check
+
+RNG = np.random.default_rng(0)
+JITTED = [backend for backend in BACKENDS if backend.name != "jax"]  # JAX is compiled here: its eager mode is slow
+ROUNDS = 6
+SHAPES = [(4, 3), (3, 5), (4, 4), (1, 3)]
+LENGTHS = ["original", "match_rms_adamw", 0.2]
+
+
+@pytest.fixture(params=JITTED, ids=repr)
+def xp(request):
+    return request.param
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """``torch.optim.Muon`` without its cast to bfloat16."""
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
+
+
+def directions(expert, samples, xp=BACKENDS[0], tracker=lambda s: s):
+    """The direction of each round, after its sample was learned."""
+    step = xp.transform(lambda state, s, m: ((new := expert.learn(state, s)), expert.direction(new, m)))
+    state = expert.init(Blocks((xp.array(np.zeros_like(samples[0])),)))
+    for s in samples:
+        state, d = step(state, Blocks((xp.array(s),)), Blocks((xp.array(tracker(s)),)))
+        yield numpy_of(d.arrays[0])
+
+
+def steps_of_torch(samples, length, **options):
+    """What torch.optim.Muon moves by, for lr = 1; at a root mean square if ``length`` is one."""
+    rule = length if isinstance(length, str) else "original"
+    p = torch.nn.Parameter(torch.zeros(samples[0].shape, dtype=torch.float64))
+    muon = torch.optim.Muon([p], 1.0, weight_decay=0.0, adjust_lr_fn=rule, **options)
+    for s in samples:
+        p.data.zero_()
+        p.grad = torch.as_tensor(s)
+        muon.step()
+        d = -p.detach().numpy()
+        yield d.copy() if isinstance(length, str) else length * d / np.sqrt(np.mean(d**2))
+
+
+@pytest.mark.parametrize("nesterov", [True, False])
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_it_is_muon_of_torch(xp, full, shape, length, nesterov):
+    samples = RNG.normal(size=(ROUNDS, *shape))
+    expected = list(steps_of_torch(samples, length, nesterov=nesterov))
+    found = directions(Muon(length=length, nesterov=nesterov), samples, xp)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
+def test_other_arguments_are_those_of_torch(full):
+    samples = RNG.normal(size=(ROUNDS, 4, 3))
+    own = {"momentum": 0.7, "steps": 3, "coefficients": (2.0, -1.5, 0.5)}
+    theirs = {"momentum": 0.7, "ns_steps": 3, "ns_coefficients": (2.0, -1.5, 0.5)}
+    for a, b in zip(directions(Muon(**own), samples), steps_of_torch(samples, 0.2, **theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
+def test_the_cast_to_bfloat16_is_all_that_differs():
+    """Which has 8 bits: some per cent of the direction."""
+    samples = RNG.normal(size=(ROUNDS, 6, 5))
+    pairs = zip(directions(Muon(), samples), steps_of_torch(samples, 0.2), strict=True)
+    errors = [np.linalg.norm(a - b) / np.linalg.norm(a) for a, b in pairs]
+    assert 1e-4 < max(errors) < 0.05
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_hedged_with_muon_alone_is_muon_of_torch(full, dtype):
+    torch.manual_seed(0)
+    start, target = torch.randn(2, 5, 4, dtype=dtype)
+    A = torch.randn(6, 5, dtype=dtype)
+    x, y = (torch.nn.Parameter(start.clone()) for _ in range(2))
+    ours = Hedged([x], 0.05, (Muon(length="match_rms_adamw"),), weight_decay=0.1)
+    theirs = torch.optim.Muon([y], 0.05, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    for _ in range(30):
+        for p, opt in ((x, ours), (y, theirs)):
+            opt.zero_grad()
+            (A @ (p - target)).square().sum().backward()
+            opt.step()
+    assert (x - start).abs().max() > 0.2
+    torch.testing.assert_close(x, y, rtol=0, atol=1e-4 if dtype == torch.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_coefficients_by_name(name):
+    """Against the iteration of Optax; after five steps singular values from 1/100 to 1 are within a third of 1."""
+    A = RNG.normal(size=(4, 3))
+    given = jnp.asarray((COEFFICIENTS[name] * 5)[:5] if name == "standard" else COEFFICIENTS[name][:5])
+    expected = optax.contrib._muon.orthogonalize_via_newton_schulz(jnp.asarray(A), given, eps=0.0)
+    np.testing.assert_allclose(newton_schulz(A, 5, name), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(newton_schulz(A, 5, COEFFICIENTS[name]), expected, rtol=0, atol=1e-12)
+    values = np.diag(newton_schulz(np.diag(np.geomspace(0.01, 0.99, 4)), 5, name))
+    assert np.all((values > 0.68) & (values < 1.14))
+    known = optax.contrib._muon._NS_COEFFS_PRESET_DICT.get(name)
+    if known is not None:
+        np.testing.assert_array_equal(np.atleast_2d(known), COEFFICIENTS[name])
+
+
+def test_polar_express_is_exact_after_eight_steps():
+    A = RNG.normal(size=(4, 3))
+    U, _, Vh = np.linalg.svd(A, full_matrices=False)
+    np.testing.assert_allclose(newton_schulz(A, 9, "polar express"), U @ Vh, rtol=0, atol=1e-10)
+
+
+def test_above_the_floor_the_tracker_does_not_enter_and_below_it_the_direction_fades():
+    samples = RNG.normal(size=(ROUNDS, 4, 3))
+    plain = list(directions(Muon(), samples))
+    for factor, scale in ((1.0, 1.0), (1.0, 1e-8), (0.25, 2.5e-9), (0.0, 0.0)):
+        found = directions(Muon(), samples, tracker=lambda s, scale=scale: scale * np.ones_like(s))
+        for a, b in zip(found, plain, strict=True):
+            np.testing.assert_allclose(a, factor * b, rtol=1e-12)
+
+
+def test_a_stack_is_its_matrices_and_a_convolution_one_matrix(xp):
+    samples = RNG.normal(size=(ROUNDS, 3, 4, 2))
+    stack = list(directions(Muon(), samples, xp))
+    for k in range(3):
+        for a, b in zip(stack, directions(Muon(), samples[:, k], xp), strict=True):
+            np.testing.assert_allclose(a[k], b, rtol=0, atol=1e-12)
+    flat = list(directions(Muon(), samples.reshape(ROUNDS, 3, 8), xp))
+    for expert, K in ((Muon(stacks=False), samples), (Muon(), samples.reshape(ROUNDS, 3, 2, 2, 2))):
+        for a, b in zip(directions(expert, K, xp), flat, strict=True):
+            np.testing.assert_allclose(a.reshape(3, 8), b, rtol=0, atol=1e-12)
+
+
+def test_a_dead_matrix_of_a_stack_stops_and_the_others_do_not():
+    samples = RNG.normal(size=(ROUNDS, 2, 3, 3))
+    dead = lambda s: s * np.asarray([1.0, 0.0])[:, None, None]
+    for d in directions(Muon(), samples, tracker=dead):
+        assert not d[1].any()
+        assert np.sqrt(np.mean(d[0] ** 2)) == pytest.approx(0.2, rel=1e-12)
+
+
+def test_a_batch_of_vectors_is_one_vector_at_a_time(xp):
+    flat, x = Muon(shapes=[(3, 2), (4,)]), RNG.normal(size=(ROUNDS, 2, 10))
+    state = flat.init(xp.array(x[0]))
+    for s in x:
+        state = flat.learn(state, xp.array(s))
+    found = numpy_of(xp.transform(flat.direction)(state, xp.array(x[-1])))
+    for row in range(2):
+        *_, d = directions(Muon(), [mat(s[:6], 3, 2) for s in x[:, row]])
+        np.testing.assert_allclose(found[row, :6], vec(d), rtol=0, atol=1e-12)
+
+
+def test_other_blocks_take_the_fallback():
+    expert, m = Muon(fallback=Momentum()), Blocks((np.ones(3), np.ones((3, 2)), np.ones(())))
+    d = expert.direction(expert.learn(expert.init(m), m), m)
+    assert d.arrays[0] is m.arrays[0]
+    assert [direction.name for direction in expert.on(m)] == ["momentum", "muon", "momentum"]
+
+
+WRONG = {
+    "momentum": (lambda: Muon(momentum=1.0), ValueError, "`Muon(momentum=...)`", "less than 1; got 1.0"),
+    "steps": (lambda: Muon(steps=0), ValueError, "`Muon(steps=...)` must be a whole number of at least 1; got 0"),
+    "a name": (lambda: Muon(coefficients="fast"), ValueError, "`Muon(coefficients=...)`", "'dion'", "got 'fast'"),
+    "two": (lambda: Muon(coefficients=(1.5, -0.5)), ValueError, "`Muon(coefficients=...)`", "got (1.5, -0.5)"),
+    "none": (lambda: Muon(coefficients=()), ValueError, "`Muon(coefficients=...)`", "got ()"),
+    "infinite": (lambda: Muon(coefficients=(1, 2, float("inf"))), ValueError, "`Muon(coefficients=...)`", "inf"),
+    "length": (lambda: Muon(length=0.0), ValueError, "`Muon(length=...)`", "positive; got 0.0"),
+    "a rule": (lambda: Muon(length="long"), ValueError, "`Muon(length=...)`", "'original'", "got 'long'"),
+    "an array": (lambda: Muon().init(np.ones(3)), ValueError, "`Muon(shapes=...)` must be given", "got none"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_are_sentences(name):
+    call, kind, *parts = WRONG[name]
+    check(call, kind, *parts)
