@@ -10,12 +10,12 @@ into docs/training.md. From nothing, all of it takes about an hour of CPU time, 
 import argparse
 from pathlib import Path
 
+from networks.figure import draw
+from networks.methods import METHODS
+from networks.run import grid, load, run
+from networks.table import markdown
+from networks.tasks import TASKS
 from pages import replace
-from training.figure import draw
-from training.methods import METHODS
-from training.run import load, run
-from training.table import markdown
-from training.tasks import TASKS
 
 OUT = Path(__file__).parent / "results" / "training.jsonl"
 
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--docs", type=Path)
     options = parser.parse_args()
     if options.workers:
-        run(options.out, options.tasks, options.seeds, options.methods, options.workers)
+        run(options.out, grid(options.tasks, options.seeds, options.methods), options.workers)
     chosen = {
         cell: record
         for cell, record in load(options.out).items()

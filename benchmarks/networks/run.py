@@ -11,8 +11,12 @@ from typing import NamedTuple
 
 import torch
 
+from .development import DEVELOPMENT
+from .final import FINAL
 from .methods import METHODS, WARM_UP
 from .tasks import TASKS
+
+ALL = TASKS | DEVELOPMENT | FINAL
 
 
 class Cell(NamedTuple):
@@ -20,6 +24,7 @@ class Cell(NamedTuple):
     method: str
     lr: float
     seed: int
+    weight_decay: float = 0.0
 
 
 def factor(t: int, steps: int) -> float:
@@ -28,48 +33,60 @@ def factor(t: int, steps: int) -> float:
     return min((t + 1) / warm_up, (steps - t) / (steps - warm_up))
 
 
-def train(cell: Cell) -> dict:
-    """One run; both losses are infinite if a minibatch's is not finite on the way."""
+def train(cell: Cell, points: int = 0) -> dict:
+    """One run; both losses are infinite if a minibatch's is not finite on the way.
+
+    ``curve`` holds step, CPU seconds and objective ``points`` times on the way; evaluation is not in the seconds.
+    """
     torch.set_num_threads(1)
-    task, method = TASKS[cell.task](cell.seed), METHODS[cell.method]
-    optimizers = method.build(task.model, cell.lr, task.steps)
+    task, method = ALL[cell.task](cell.seed), METHODS[cell.method]
+    record = {**cell._asdict(), "initial": task.evaluate(task.train), "curve": []}
+    optimizers = method.build(task.model, cell.lr, task.steps, cell.weight_decay)
     scheduled = optimizers if method.scheduled else []
     schedulers = [torch.optim.lr_scheduler.LambdaLR(opt, lambda t: factor(t, task.steps)) for opt in scheduled]
     two_points = [opt for opt in optimizers if hasattr(opt, "eval")]
-    start = time.process_time()
+    marks = {round(task.steps * i / points) for i in range(1, points)}
+    seconds, start = 0.0, time.process_time()
     for opt in two_points:
         opt.train()
-    for x, y in task.batches():
+    for t, (x, y) in enumerate(task.batches(), 1):
         loss = task.loss(task.model, x, y)
         if not loss.isfinite():
-            return {**cell._asdict(), "train": math.inf, "validation": math.inf, "seconds": math.nan}
+            return {**record, "train": math.inf, "validation": math.inf, "seconds": math.nan}
         task.model.zero_grad()
         loss.backward()
         for part in (*optimizers, *schedulers):
             part.step()
-    seconds = time.process_time() - start
+        if t in marks:
+            seconds += time.process_time() - start
+            for opt in two_points:
+                opt.eval()
+            record["curve"].append((t, round(seconds, 2), task.evaluate(task.train)))
+            for opt in two_points:
+                opt.train()
+            start = time.process_time()
+    seconds += time.process_time() - start
     for opt in two_points:
         opt.eval()
     losses = {"train": task.evaluate(task.train), "validation": task.evaluate(task.validation)}
-    return {**cell._asdict(), **losses, "seconds": round(seconds, 2)}
+    return {**record, **losses, "seconds": round(seconds, 2)}
 
 
 def load(out: Path) -> dict[Cell, dict]:
     """The results in a file, by cell."""
     lines = out.read_text().splitlines() if out.exists() else []
     records = (json.loads(line) for line in lines)
-    return {Cell(*(record[name] for name in Cell._fields)): record for record in records}
+    return {Cell(**{name: record[name] for name in Cell._fields if name in record}): record for record in records}
 
 
-def run(out: Path, tasks: list[str], seeds: list[int], methods: list[str], workers: int) -> None:
+def grid(tasks: list[str], seeds: list[int], methods: list[str]) -> list[Cell]:
+    """Every task, method and seed at all rates of the method, without weight decay."""
+    pairs = [(method, lr) for method in methods for lr in METHODS[method].rates]
+    return [Cell(task, method, lr, seed) for seed in seeds for task in tasks for method, lr in pairs]
+
+
+def run(out: Path, wanted: list[Cell], workers: int, points: int = 0) -> None:
     """Append the cells that are not in ``out``, as they come."""
-    wanted = [
-        Cell(task, method, lr, seed)
-        for seed in seeds
-        for task in tasks
-        for method in methods
-        for lr in METHODS[method].rates
-    ]
     done = load(out)
     todo = [cell for cell in wanted if cell not in done]
     if not todo:
@@ -79,7 +96,7 @@ def run(out: Path, tasks: list[str], seeds: list[int], methods: list[str], worke
     start = time.monotonic()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool, out.open("a") as file:
-        for n, future in enumerate(as_completed([pool.submit(train, cell) for cell in todo]), 1):
+        for n, future in enumerate(as_completed([pool.submit(train, cell, points) for cell in todo]), 1):
             record = future.result()
             file.write(json.dumps(record) + "\n")
             file.flush()

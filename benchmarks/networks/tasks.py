@@ -1,4 +1,4 @@
-"""Four small training problems: the model, its minibatches, the objective that is minimised, and a validation loss.
+"""What a task is, and four of them: the model, its minibatches, the objective that is minimised, a validation loss.
 
 A task is built from a seed, which fixes the initial weights and the minibatches; so two optimizers with the same seed
 are a pair. All data come with Python or with scikit-learn.
@@ -21,7 +21,10 @@ Data = tuple[torch.Tensor, torch.Tensor]
 
 @dataclass(frozen=True)
 class Task:
-    """A training problem; losses are in nats."""
+    """A training problem; likelihoods are in nats.
+
+    ``decays`` are the weight decays that a method may choose from; docs/training-protocol.md says how.
+    """
 
     model: nn.Module
     train: Data
@@ -30,6 +33,7 @@ class Task:
     batch: int
     steps: int
     seed: int
+    decays: tuple[float, ...] = (0.0, 0.1)
 
     def batches(self) -> Iterator[Data]:
         """``steps`` minibatches, drawn with replacement."""
@@ -60,16 +64,16 @@ def gaussian(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor
 class Block(nn.Module):
     """Attention and a feed-forward layer, each after a normalisation."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, causal: bool = True) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         q, k, v = self.qkv(self.norms[0](x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         x = x + self.out(mixed.transpose(1, 2).flatten(2))
         return x + self.down(nn.functional.gelu(self.up(self.norms[1](x))))
 

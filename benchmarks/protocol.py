@@ -1,0 +1,64 @@
+"""The development tasks by the protocol of docs/training-protocol.md; and, once, the final ones.
+
+Run: python benchmarks/protocol.py [--workers 2] [--tasks lstm ...] [--seeds 0 1 2] [--methods adamw ...] [--out FILE]
+
+Without --workers it prints what is there and runs nothing. Every run is a line of the file, and what is there is not
+run again. --final takes the four tasks that choose nothing in the place of the others: run it when the rule is done.
+"""
+
+import argparse
+from pathlib import Path
+
+from networks.development import DEVELOPMENT
+from networks.final import FINAL
+from networks.methods import EXPERTS, METHODS
+from networks.protocol import Results, best_cell, ratios, summary, wanted
+from networks.run import load, run
+from pages import table
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--final", action="store_true")
+    parser.add_argument("--tasks", nargs="+", choices=DEVELOPMENT)
+    parser.add_argument("--seeds", nargs="+", type=int)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args(given)
+    if options.final and options.tasks:
+        parser.error("`--tasks` chooses development tasks; the final ones are run all together.")
+    options.tasks = list(FINAL) if options.final else options.tasks or list(DEVELOPMENT)
+    options.seeds = options.seeds or list(range(5 if options.final else 3))
+    options.out = options.out or FOLDER / ("final.jsonl" if options.final else "development.jsonl")
+    return options
+
+
+def markdown(results: Results, tasks: list[str], methods: list[str]) -> str:
+    """The best cells of all, and how far `Hedged` and the rivals at the same rates are from the best expert."""
+    best = {(task, name): best_cell(results, task, name) for task in tasks for name in methods}
+    body = [
+        [METHODS[name].title, *("{:.4g} (lr {:g})".format(*best[task, name]) for task in tasks)] for name in methods
+    ]
+    text = "### Best cells\n\n" + table(["", *tasks], body) + "\n### Over the best expert of the same cell\n\n"
+    body = []
+    for name in methods:
+        if found := ratios(results, tasks, name, EXPERTS):
+            cells, mean, near, worst = summary(found.values())
+            body.append([METHODS[name].title, str(cells), f"{mean:.3f}", f"{near:.0%}", f"{worst:.3f}"])
+    return text + table(["", "cells", "geometric mean", "within 1.10", "worst"], body)
+
+
+def main(given: list[str] | None = None) -> None:
+    options = arguments(given)
+    while options.workers and (cells := wanted(load(options.out), options.tasks, options.methods, options.seeds)):
+        run(options.out, cells, options.workers, points=10)
+    results = load(options.out)
+    if results:
+        print(markdown(results, options.tasks, options.methods))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""How the protocol chooses weight decays and counts cells, on results that are made up."""
+
+import math
+
+import pytest
+from networks.methods import METHODS, RATES
+from networks.protocol import FLOOR, best_cell, objective, ratios, summary, wanted, weight_decay
+from networks.run import Cell, load, train
+
+TASK = "tumours"  # both weight decays may be chosen
+
+
+def record(train, initial=1.0):
+    return {"train": train, "initial": initial}
+
+
+def finish(value, tasks=(TASK,), methods=("adamw",), seeds=(0, 1, 2)):
+    """Run the protocol with value(cell) in the place of training; the results, and the cells of every stage."""
+    results, stages = {}, []
+    while cells := wanted(results, tasks, methods, [*seeds]):
+        stages.append(cells)
+        results |= {cell: record(value(cell)) for cell in cells}
+    return results, stages
+
+
+def test_objectives_are_cut_at_both_ends():
+    assert objective(record(0.5)) == 0.5
+    assert objective(record(1e-9)) == objective(record(2e-4)) == FLOOR
+    assert objective(record(2e-3, initial=10.0)) == 10 * FLOOR
+    assert objective(record(7.0)) == objective(record(math.inf)) == objective(record(math.nan)) == 1.0
+
+
+def test_weight_decay_is_tried_at_the_best_rate_of_seed_0():
+    def value(cell):
+        return abs(cell.lr - 0.01) + (0.1 if cell.weight_decay == 0 else 0.05)
+
+    results, stages = finish(value)
+    assert stages[0] == [Cell(TASK, "adamw", lr, 0, 0.0) for lr in RATES]
+    assert stages[1] == [Cell(TASK, "adamw", 0.01, 0, 0.1)]
+    expected = {Cell(TASK, "adamw", lr, seed, 0.1) for lr in RATES for seed in range(3)}
+    assert set(stages[2]) == expected - set(stages[1])
+    assert len(stages) == 3
+    assert weight_decay(results, TASK, "adamw") == 0.1
+    assert best_cell(results, TASK, "adamw") == (pytest.approx(0.05), 0.01)
+
+
+def test_without_gain_there_is_no_weight_decay():
+    results, stages = finish(lambda cell: 0.5 + cell.lr)
+    assert weight_decay(results, TASK, "adamw") == 0.0
+    assert sum(map(len, stages)) == len(RATES) * 3 + 1
+
+
+def test_a_task_may_fix_its_weight_decay():
+    results, stages = finish(lambda cell: 0.5, tasks=("vision transformer", "autoencoder"))
+    assert {(cell.task, cell.weight_decay) for cell in results} == {("vision transformer", 0.1), ("autoencoder", 0.0)}
+    assert len(stages) == 2
+
+
+def test_ratios_are_to_the_best_expert_of_the_cell():
+    values = {"hedged": 0.3, "adam": 0.2, "polar": 0.4, "momentum": math.inf}
+    methods = list(values)
+
+    def value(cell):
+        return values[cell.method] * (2 if cell.method == "adam" and cell.lr == 0.02 else 1) + 0.01 * cell.seed
+
+    results, _ = finish(value, methods=methods)
+    found = ratios(results, [TASK], "hedged", methods[1:])
+    assert found == pytest.approx({(TASK, lr): 0.31 / (0.41 if lr == 0.02 else 0.21) for lr in RATES})
+    assert set(found) == {(TASK, lr) for lr in METHODS["hedged"].rates}
+    missing = {cell: r for cell, r in results.items() if (cell.method, cell.lr) != ("polar", 0.01)}
+    assert (TASK, 0.01) not in ratios(missing, [TASK], "hedged", methods[1:])
+
+
+def test_the_summary_of_ratios():
+    cells, mean, near, worst = summary([0.5, 1.10, 1.11, 2.0])
+    assert cells == 4
+    assert mean == pytest.approx((0.5 * 1.10 * 1.11 * 2.0) ** 0.25)
+    assert near == 0.5
+    assert worst == 2.0
+
+
+def test_old_lines_are_without_weight_decay(tmp_path):
+    (tmp_path / "old.jsonl").write_text('{"task": "mlp", "method": "adam", "lr": 0.1, "seed": 2, "train": 1.0}\n')
+    assert list(load(tmp_path / "old.jsonl")) == [Cell("mlp", "adam", 0.1, 2, 0.0)]
+
+
+@pytest.mark.slow
+def test_a_run_measures_what_it_says():
+    plain, watched = (train(Cell(TASK, "schedule-free", 0.003, 0, 0.1), points) for points in (0, 10))
+    assert watched["train"] == pytest.approx(plain["train"], rel=1e-3)  # looking does not change the run
+    assert [t for t, _, _ in watched["curve"]] == list(range(15, 150, 15))
+    assert plain["curve"] == []
+    assert watched["initial"] > watched["curve"][0][2] > watched["train"]
+    seconds = [s for _, s, _ in watched["curve"]]
+    assert seconds == sorted(seconds)
+    assert seconds[-1] <= watched["seconds"]
