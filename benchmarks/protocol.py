@@ -12,7 +12,7 @@ from pathlib import Path
 from networks.development import DEVELOPMENT
 from networks.final import FINAL
 from networks.methods import EXPERTS, METHODS
-from networks.protocol import Results, best_cell, ratios, summary, wanted
+from networks.protocol import Results, best_cell, diverged, ratios, summary, wanted
 from networks.run import load, run
 from pages import table
 
@@ -47,8 +47,9 @@ def markdown(results: Results, tasks: list[str], methods: list[str]) -> str:
     for name in methods:
         if found := ratios(results, tasks, name, EXPERTS):
             cells, mean, near, worst = summary(found.values())
-            body.append([METHODS[name].title, str(cells), f"{mean:.3f}", f"{near:.0%}", f"{worst:.3f}"])
-    return text + table(["", "cells", "geometric mean", "within 1.10", "worst"], body)
+            counts = [str(cells), str(diverged(results, tasks, name))]
+            body.append([METHODS[name].title, *counts, f"{mean:.3f}", f"{near:.0%}", f"{worst:.3f}"])
+    return text + table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
 
 
 def main(given: list[str] | None = None) -> None:

@@ -64,14 +64,22 @@ def wanted(results: Results, tasks: Iterable[str], methods: Iterable[str], seeds
     return [cell for cell in cells if cell not in results]
 
 
+def records(results: Results, task: str, method: str) -> Results:
+    """The runs of a method in a task with the weight decay that it has chosen."""
+    mine = (task, method, weight_decay(results, task, method))
+    return {cell: found for cell, found in results.items() if (cell.task, cell.method, cell.weight_decay) == mine}
+
+
 def of_cell(results: Results, task: str, method: str, lr: float) -> dict[int, float]:
-    """The objectives of a cell by seed, with the weight decay that the method has chosen."""
-    mine = (task, method, lr, weight_decay(results, task, method))
-    return {
-        cell.seed: objective(record)
-        for cell, record in results.items()
-        if (cell.task, cell.method, cell.lr, cell.weight_decay) == mine
-    }
+    """The objectives of a cell by seed."""
+    found = records(results, task, method).items()
+    return {cell.seed: objective(record) for cell, record in found if cell.lr == lr}
+
+
+def diverged(results: Results, tasks: Iterable[str], method: str) -> int:
+    """How many runs of a method end above where they began, or nowhere."""
+    found = [record for task in tasks for record in records(results, task, method).values()]
+    return sum(not record["train"] <= record["initial"] for record in found)
 
 
 def best_cell(results: Results, task: str, method: str) -> tuple[float, float]:

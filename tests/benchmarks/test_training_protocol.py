@@ -1,10 +1,12 @@
 """How the protocol chooses weight decays and counts cells, on results that are made up."""
 
+import json
 import math
 
+import protocol
 import pytest
 from networks.methods import METHODS, RATES
-from networks.protocol import FLOOR, best_cell, objective, ratios, summary, wanted, weight_decay
+from networks.protocol import FLOOR, best_cell, diverged, objective, ratios, summary, wanted, weight_decay
 from networks.run import Cell, load, train
 
 TASK = "tumours"  # both weight decays may be chosen
@@ -67,6 +69,8 @@ def test_ratios_are_to_the_best_expert_of_the_cell():
     found = ratios(results, [TASK], "hedged", methods[1:])
     assert found == pytest.approx({(TASK, lr): 0.31 / (0.41 if lr == 0.02 else 0.21) for lr in RATES})
     assert set(found) == {(TASK, lr) for lr in METHODS["hedged"].rates}
+    assert diverged(results, [TASK], "momentum") == 3 * len(RATES)
+    assert diverged(results, [TASK], "hedged") == 0
     missing = {cell: r for cell, r in results.items() if (cell.method, cell.lr) != ("polar", 0.01)}
     assert (TASK, 0.01) not in ratios(missing, [TASK], "hedged", methods[1:])
 
@@ -94,3 +98,16 @@ def test_a_run_measures_what_it_says():
     seconds = [s for _, s, _ in watched["curve"]]
     assert seconds == sorted(seconds)
     assert seconds[-1] <= watched["seconds"]
+
+
+def test_the_command_prints_what_is_there(tmp_path, capsys):
+    methods = ["hedged", "momentum", "adam", "polar"]
+    results, _ = finish(lambda cell: 0.2 if cell.method == "hedged" else 0.1 + cell.lr, methods=methods)
+    lines = [json.dumps({**cell._asdict(), **found}) for cell, found in results.items()]
+    (tmp_path / "runs.jsonl").write_text("\n".join(lines))
+    protocol.main(["--tasks", TASK, "--methods", *methods, "--out", str(tmp_path / "runs.jsonl")])
+    out = capsys.readouterr().out
+    assert "| Hedged | 0.2 (lr 0.001) |" in out
+    expected = [0.2 / (0.1 + lr) for lr in RATES]
+    mean = math.prod(expected) ** (1 / len(RATES))
+    assert f"| Hedged | 4 | 0 | {mean:.3f} | 0% | {max(expected):.3f} |" in out
