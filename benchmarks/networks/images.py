@@ -83,7 +83,7 @@ def autoencoder(seed: int) -> Task:
     widths = (64, 128, 64, 32, 8, 32, 64, 128, 64)
     layers = [part for n, m in pairwise(widths) for part in (nn.Linear(n, m), nn.Tanh())]
     (x, _), (z, _) = digits()
-    return Task(nn.Sequential(*layers[:-1]), (x, x), (z, z), gaussian, batch=64, steps=2500, seed=seed, decays=(0.0,))
+    return Task(nn.Sequential(*layers[:-1]), (x, x), (z, z), gaussian, batch=64, steps=1800, seed=seed, decays=(0.0,))
 
 
 @cache

@@ -64,7 +64,7 @@ def heavy_tails(seed: int) -> Task:
     """Regression with heavy tails, small batches, no normalisation, a long run."""
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(15, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 1))
-    return Task(model, *friedman(), huber, batch=8, steps=3000, seed=seed)
+    return Task(model, *friedman(), huber, batch=8, steps=1800, seed=seed)
 
 
 @cache
