@@ -11,6 +11,7 @@ from o2nc import Blocks, Nonsmooth, Smooth, SmoothConversion
 from o2nc.certificates import tight_nonsmooth
 from o2nc.conversions import NonsmoothConversion, PredictionConversion, SegmentConversion
 from o2nc.conversions.base import Samples
+from o2nc.noise import SubGaussian
 from o2nc.operators import Identity
 from o2nc.oracles import Constant, Hedge
 from o2nc.rivals import SGD
@@ -182,3 +183,22 @@ def test_the_trajectory_of_blocks_is_blocks_of_such_arrays(library):
     assert all(type(a) is type(b) for a, b in zip(result.trajectory.arrays, x1.arrays, strict=True))
     for points, a in zip(result.trajectory.arrays, x1.arrays, strict=True):
         np.testing.assert_array_equal(numpy_of(points[0]), numpy_of(a))
+
+
+@pytest.mark.parametrize("wrong", [{"gap": 1e-3}, {"beta": 0.01}])
+def test_a_gap_or_beta_that_the_samples_contradict_gets_no_certificate(wrong):
+    true = {"gap": 4.3, "beta": 1.0, "sigma": 0.1 * 3**0.5, "T": 500}
+    gradient = lambda x, rng: np.sin(x) + 0.1 * rng.normal(size=x.shape)
+    assert o2nc.minimize(gradient, np.full((16, 3), 2.0), oracle=Constant(), constants=Smooth(**true)).reason == ""
+    with pytest.warns(UserWarning, match="beta or the gap is too small"):
+        found = o2nc.minimize(gradient, np.full((16, 3), 2.0), oracle=Constant(), constants=Smooth(**true | wrong))
+    assert found.certificate is None
+
+
+def test_a_bound_of_one_run_below_0_is_no_certificate():
+    constants = Smooth.one_run(gap=4.3, beta=1.0, noise=SubGaussian(p=0.02, d=3), T=5000)
+    gradient = lambda x, rng: np.sin(x) + 0.1 * rng.normal(size=x.shape)  # five times as large
+    found = o2nc.minimize(gradient, np.full(3, 2.0), oracle=Constant(), constants=constants)
+    assert found.certificate is None
+    assert "negative" in found.reason
+    assert "the declared noise, beta or gap is too small" in found.reason

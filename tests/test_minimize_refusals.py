@@ -33,7 +33,7 @@ def test_a_sigma_that_is_too_small_is_found_over_the_run():
     sample = lambda x, rng: np.sin(x) + 0.5 * noisy * rng.choice([-1.0, 1.0], size=x.shape)
     starts = np.full((8, 10), 2.0) * ~noisy + 0.01 * np.arange(8)[:, None]
     constants = Smooth.paper(M=20.0, beta=1.0, sigma=0.5, T=2000)
-    with pytest.warns(UserWarning, match="it would make the average squared gradient at least .* and at most"):
+    with pytest.warns(UserWarning, match="would make the average squared gradient at least .* and at most"):
         result = o2nc.minimize(sample, starts, oracle=Constant(), constants=constants)
     assert result.tight is None
 
@@ -74,7 +74,7 @@ def test_noise_that_was_declared_to_be_none_is_found():
     """The worse the lie, the more negative the tight bound; that alone is a contradiction."""
     sample = lambda x, rng: np.sin(x) + 1.5 * rng.normal(size=x.shape)
     constants = Smooth.paper(M=6.0, beta=1.0, sigma=0.0, T=2000)
-    with pytest.warns(UserWarning, match="sigma = 0 is too small"):
+    with pytest.warns(UserWarning, match="sigma = 0, beta or the gap is too small"):
         result = o2nc.minimize(sample, np.ones((8, 3)), oracle=Constant(), constants=constants)
     assert result.certificate is result.a_priori is result.tight is None
 
@@ -128,3 +128,11 @@ def test_a_tracker_at_its_bound_is_not_called_clipped():
     result = o2nc.minimize(lambda x, rng: g / np.linalg.norm(g), np.zeros(10), oracle=Constant(), constants=constants)
     assert result.clipped == 0
     assert result.certificate is not None
+
+
+def test_an_oracle_in_the_place_of_the_conversion():
+    with pytest.raises(TypeError, match="third argument of `minimize` is a conversion; got an oracle: write oracle="):
+        o2nc.minimize(lambda x, rng: x, np.ones(2), Constant(), constants=Smooth(gap=1.0, beta=1.0, sigma=0.0, T=2))
+    storm = o2nc.conversions.VarianceReduced(gap=1.0, beta=1.0, sigma=0.0, T=2)
+    with pytest.raises(TypeError, match=r"got VarianceReduced. StormConversion\(oracle, constants\) is one"):
+        o2nc.minimize(lambda x, rng: x, np.ones(2), oracle=Constant(), constants=storm)

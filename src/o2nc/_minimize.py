@@ -19,7 +19,7 @@ from ._again import Again
 from .certificates import Certificate
 from .checks import brief, check_horizon, check_seed
 from .constants import Nonsmooth, SmoothConstants
-from .conversions import Conversion, NonsmoothConversion, SmoothConversion
+from .conversions import Conversion, NonsmoothConversion, SmoothConversion, VarianceReduced
 from .conversions.base import Samples, check_can_have, check_is_conversion
 from .oracles.base import Oracle
 from .progress import progress
@@ -248,6 +248,10 @@ def minimize(
 def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conversion:
     """The conversion that was given, or the one that ``oracle`` and ``constants`` stand for."""
     if conversion is not None:
+        if isinstance(conversion, Oracle) and not isinstance(conversion, Conversion):
+            raise TypeError(
+                "The third argument of `minimize` is a conversion; got an oracle: write oracle=..., constants=..."
+            )
         if oracle is not None or constants is not None or kappa != 0:
             raise TypeError("`minimize` takes a `conversion`, or `oracle`, `constants` and `kappa`; got both.")
         check_is_conversion(conversion)
@@ -256,7 +260,8 @@ def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conve
         return SmoothConversion(oracle, constants, kappa)
     if not isinstance(constants, Nonsmooth):
         got = type(constants).__name__
-        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...), or give a `conversion`; got {got}.")
+        hint = " StormConversion(oracle, constants) is one." if isinstance(constants, VarianceReduced) else ""
+        raise TypeError(f"`constants` must be Smooth(...) or Nonsmooth(...), or give a `conversion`; got {got}.{hint}")
     if kappa != 0:
         raise ValueError(f"`kappa` must be 0 for Nonsmooth constants: Algorithm 2 has the linear loss; got {kappa}.")
     return NonsmoothConversion(oracle, constants)

@@ -64,7 +64,7 @@ def noise_objection(
         constants: those of the run.
         spread: squared distances of the first samples from their mean, times n / (n - 1); none if x_1 is not shared.
         energy: the sum of the squared samples of each replication.
-        upper: the interval of the tight bound; None if there is none.
+        upper: the interval of a bound, the tight one or that of the theorem; None if there is none.
 
     Reference: none; the variance of a sample, and the identity behind `tight`.
 
@@ -84,7 +84,7 @@ def noise_objection(
         low = max(mean_interval([each / T - sigma**2 for each in energy], CONFIDENCE)[0], 0.0)
         if low > upper[1]:
             return (
-                f"sigma = {sigma:g} is too small: it would make the average squared gradient at least {low:.3g} and "
-                f"at most {upper[1]:.3g}, which cannot be"
+                f"sigma = {sigma:g}, beta or the gap is too small: they would make the average squared gradient at "
+                f"least {low:.3g} and at most {upper[1]:.3g}, which cannot be"
             )
     return ""

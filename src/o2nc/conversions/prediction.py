@@ -67,7 +67,7 @@ class PredictionConversion(SmoothConversion):
         if moments is None and (bound := stated_bound(self.oracle, x, math.inf)) < math.inf:
             return self.theorem(bound, label="a-priori")
         if moments is None:
-            return "the oracle states no regret bound for the prediction loss"
+            return "the oracle states no regret bound for the prediction loss that is known before the run"
         if c.c < (least := smallest_divisor(c.a, k=2.0)) * (1 - 1e-12):
             return f"for a regret bound c must be at least {least:.6g}, and it is {c.c:.6g}: see `Smooth.least_squares`"
         variance, lam = moments

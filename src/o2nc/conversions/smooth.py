@@ -128,7 +128,10 @@ class SmoothConversion(TrackedConversion):
         rounds = int(sums["rounds"][0])
         if why := c.practical or ("" if rounds else "no round was made") or self.objection(state):
             return why
-        return self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"})
+        found = self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"})
+        if found.bound < 0:
+            return f"the bound on a square is negative, {found.bound:.3g}: the declared noise, beta or gap is too small"
+        return found
 
     def one_run(self, **sums: Any) -> Certificate:
         """The certificate of one run, from its sums Q, N and W after T rounds."""
@@ -167,11 +170,13 @@ class SmoothConversion(TrackedConversion):
         return tight(self.constants, **sums)
 
     def objection(self, state: Any, samples: Samples | None = None) -> str:
-        """Also a sigma that is too small for the samples."""
+        """Also constants that are too small for the samples: for the tight bound, or for the theorem."""
         why = super().objection(state)
         if why or samples is None or self.constants.practical or self.clips:
             return why
-        upper = self._estimated(state, samples).interval
+        bounds = [self._estimated(state, samples), TrackedConversion.certificate(self, state)]
+        known = [bound.interval for bound in bounds if isinstance(bound, Certificate) and bound.interval]
+        upper = min(known, key=lambda ends: ends[1], default=None)
         return noise_objection(self.constants, samples.spread, samples.energy, upper)
 
     def energy(self) -> float:
