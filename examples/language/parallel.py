@@ -40,7 +40,7 @@ def processes(parallel: str) -> Iterator[Place]:
     dist.init_process_group("gloo", **alone)
     try:
         yield Place(dist.get_rank(), ranks)
-        dist.barrier()  # nobody leaves before all are done
+        dist.monitored_barrier()  # nobody leaves before all are done; after `barrier` a thread of gloo may hold them up
     finally:
         dist.destroy_process_group()
 

@@ -44,7 +44,8 @@ def torchrun(folder, *arguments):
     names = ("width", "layers", "heads", "context", "batch", "held_out", "steps", "every", "lr")
     options = [text for name in names for text in ("--" + name.replace("_", "-"), str(getattr(SMALL, name)))]
     run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(COMMAND)]
-    done = subprocess.run([*run, *options, "--checkpoint", str(folder), *arguments], capture_output=True, text=True)
+    command = [*run, *options, "--checkpoint", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 or ABORT in done.stderr, done.stderr
     return done.stdout
 
