@@ -34,6 +34,7 @@ def test_a_closed_pipe_is_silent_and_no_disagreement(arguments):
     assert closed(*arguments) == (Code.CLOSED_PIPE, "")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_of_the_tables(tmp_path):
     code, errors = closed("reproduce", "--out", tmp_path / "out", *TINY)
     assert code == Code.CLOSED_PIPE
@@ -41,6 +42,7 @@ def test_a_closed_pipe_of_the_tables(tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_of_the_bar(tmp_path):
     assert closed("reproduce", "--out", tmp_path / "out", *TINY, stderr=subprocess.STDOUT)[0] == Code.CLOSED_PIPE
 

@@ -291,6 +291,7 @@ print("the same")
 """
 
 
+@pytest.mark.slow
 def test_the_numbers_do_not_depend_on_the_sharding():
     """Two devices in a process of its own; the vectors of the state stay where the parameters are."""
     environment = os.environ | {

@@ -79,6 +79,7 @@ def test_the_regret_does_not_grow_with_T():
     np.testing.assert_array_equal(state.B, 4.0)
 
 
+@pytest.mark.slow
 def test_a_game_that_nearly_reaches_the_logarithm():
     """Many experts, one of which predicts: the others fade, and the part B log K of the bound is lost."""
     K, small = 64, 2e-3

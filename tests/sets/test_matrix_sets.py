@@ -229,6 +229,7 @@ def test_the_regret_of_gradient_descent_over_a_set(name, seed, T):
     assert np.all(loss - best <= bound + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["left", "right-positive", "two-sided"])
 def test_a_learner_over_a_set_of_factors_on_a_matrix_block(name):
     """The same object on the array and on the block; its regret is measured."""

@@ -60,7 +60,13 @@ def leaves(state):
     return [a for part in state for a in (leaves(part) if isinstance(part, tuple) else [part])]
 
 
-@pytest.mark.parametrize(("name", "kind"), [*((name, "smooth") for name in ORACLES), ("hedge", "nonsmooth")])
+EVERY = [*((name, "smooth") for name in ORACLES), ("hedge", "nonsmooth")]
+QUICK = (("hedge", "smooth"), ("hedge", "nonsmooth"), ("adagrad-box", "smooth"))  # the others are in make test-all
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow) for case in EVERY]
+)
 def test_an_update_compiles_whole(name, kind):
     torch._dynamo.reset()
     conversion = CONVERSIONS[kind](ORACLES[name]("cpu"))
