@@ -18,7 +18,8 @@ import numpy as np
 
 import o2nc
 from o2nc.certificates import theorem_storm
-from o2nc.conversions import PredictionConversion, SmoothConversion, StormConversion, VarianceReduced
+from o2nc.constants import VarianceReduced
+from o2nc.conversions import PredictionConversion, SmoothConversion, StormConversion
 from o2nc.experiments.runner.charts import COLOURS, canvas
 from o2nc.operators import Identity, Projector
 from o2nc.oracles import Constant, Hedge, PredictionHedge
@@ -91,7 +92,7 @@ METHODS: dict[str, Callable] = {
 
 
 def with_experts(args, T=4096, quiet=5, noisy=15):
-    """Noise in 15 of 20 coordinates, which start at their minimum, and P, which leaves them alone."""
+    """Noise in 15 of 20 coordinates, which start at their minimum, and P, which removes them."""
     is_noisy = np.arange(quiet + noisy) >= quiet
     gradient = lambda x, rng: np.sin(x) - is_noisy * np.sin(x + 2 * np.pi * rng.random(x.shape))
     P, gap, sigma = Projector.from_mask(~is_noisy), quiet * (1 - math.cos(1.0)), math.sqrt(noisy / 2)
@@ -110,6 +111,25 @@ def with_experts(args, T=4096, quiet=5, noisy=15):
     for name, pair in rows.items():
         found = [play(conversion, gradient, np.where(is_noisy, 0.0, 1.0), T, args, T) for conversion in pair]
         print(f"| {name} | " + " | ".join(f"{f.average:.4f} ± {f.error:.4f} | {f.regret:.1e}" for f in found) + " |")
+    for conversion in rows["the identity"]:
+        means = in_noise(conversion, gradient, np.where(is_noisy, 0.0, 1.0), is_noisy, T, args)
+        print(f"{type(conversion).__name__}, |m|^2, |g|^2, |m - g|^2 in the noise:", *(f"{mean:.4f}" for mean in means))
+
+
+def in_noise(conversion, gradient, x1, is_noisy, T, args, after=100):
+    """The means of |m|^2, |g|^2 and |m - g|^2 in the noisy coordinates, over the rounds after some."""
+    sums, tracked = np.zeros(3), isinstance(conversion, StormConversion)
+    before = [np.tile(x1, (args.replications, 1))]  # the point of the round: Algorithm 1 has tracked it for the next
+
+    def add(t, x, state):
+        m, g = (state.run.m, np.sin(before[0])) if tracked else (state.m, np.sin(x))
+        before[0] = x
+        if t > after:
+            for k, v in enumerate((m, g, m - g)):
+                sums[k] += (v[:, is_noisy] ** 2).sum(axis=1).mean() / (T - after)
+
+    o2nc.minimize(gradient, before[0], conversion, seed=args.seed + T, callback=add, show_progress=False)
+    return sums
 
 
 def slope(found, value):

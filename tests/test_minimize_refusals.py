@@ -5,6 +5,7 @@ import pytest
 
 import o2nc
 from o2nc import Nonsmooth, Smooth
+from o2nc.constants import VarianceReduced
 from o2nc.oracles import Constant
 
 SMOOTH = Smooth.paper(M=6.0, beta=1.0, sigma=0.5, T=60)
@@ -131,8 +132,8 @@ def test_a_tracker_at_its_bound_is_not_called_clipped():
 
 
 def test_an_oracle_in_the_place_of_the_conversion():
-    with pytest.raises(TypeError, match="third argument of `minimize` is a conversion; got an oracle: write oracle="):
+    with pytest.raises(TypeError, match="third argument of `minimize` is a conversion; got an oracle: write `oracle=`"):
         o2nc.minimize(lambda x, rng: x, np.ones(2), Constant(), constants=Smooth(gap=1.0, beta=1.0, sigma=0.0, T=2))
-    storm = o2nc.conversions.VarianceReduced(gap=1.0, beta=1.0, sigma=0.0, T=2)
+    storm = VarianceReduced(gap=1.0, beta=1.0, sigma=0.0, T=2)
     with pytest.raises(TypeError, match=r"got VarianceReduced. StormConversion\(oracle, constants\) is one"):
         o2nc.minimize(lambda x, rng: x, np.ones(2), oracle=Constant(), constants=storm)

@@ -18,8 +18,8 @@ from . import _xp
 from ._again import Again
 from .certificates import Certificate
 from .checks import brief, check_horizon, check_seed
-from .constants import Nonsmooth, SmoothConstants
-from .conversions import Conversion, NonsmoothConversion, SmoothConversion, VarianceReduced
+from .constants import Nonsmooth, SmoothConstants, VarianceReduced
+from .conversions import Conversion, NonsmoothConversion, SmoothConversion
 from .conversions.base import Samples, check_can_have, check_is_conversion
 from .oracles.base import Oracle
 from .progress import progress
@@ -50,8 +50,8 @@ class NonfiniteGradientError(ValueError):
 class Result:
     """What `minimize` found, and what is guaranteed of it.
 
-    The theorems bound expectations. Of one run a certificate is a plug-in estimate; of several replications, which must
-    be independent, it is an estimate with Student's interval.
+    The theorems bound expectations. Of one run a certificate is a plug-in estimate, or, if its noise is declared, a
+    bound with high probability. Of several replications, which must be independent, it has Student's interval.
 
     Reference: Theorems 1 and 2.
 
@@ -250,7 +250,7 @@ def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conve
     if conversion is not None:
         if isinstance(conversion, Oracle) and not isinstance(conversion, Conversion):
             raise TypeError(
-                "The third argument of `minimize` is a conversion; got an oracle: write oracle=..., constants=..."
+                "The third argument of `minimize` is a conversion; got an oracle: write `oracle=` and `constants=`."
             )
         if oracle is not None or constants is not None or kappa != 0:
             raise TypeError("`minimize` takes a `conversion`, or `oracle`, `constants` and `kappa`; got both.")

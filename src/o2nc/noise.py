@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from .checks import check_number
+from .checks import check_horizon, check_number
 
 
 class Guess(NamedTuple):
@@ -198,14 +198,10 @@ class HeavyTailed:
     q: float = 2.0
 
     def __post_init__(self) -> None:
-        check_number("v", self.v)
-        check_number("L", self.L)
+        _check_moment(self.v, self.L, self.q)
         check_number("R", self.R, positive=True)
-        check_number("q", self.q, positive=True)
         if not self.L < self.R:
             raise ValueError(f"`R` must be larger than L = {self.L}; got {self.R}.")
-        if not 1 < self.q <= 2:
-            raise ValueError(f"`q` must lie in (1, 2]; got {self.q}.")
 
     @property
     def bias(self) -> float:
@@ -229,6 +225,14 @@ class HeavyTailed:
         return bernstein(a, T, delta, guess, B=self.B, sigma=min(self.sigma, self.B), H=H)
 
 
+def _check_moment(v: float, L: float, q: float) -> None:
+    check_number("v", v)
+    check_number("L", L)
+    check_number("q", q, positive=True)
+    if not 1 < q <= 2:
+        raise ValueError(f"`q` must lie in (1, 2]; got {q}.")
+
+
 def check_noise(name: str, noise: Any) -> None:
     """Raise unless ``noise`` is a kind of noise, of which only `HeavyTailed`, whose samples are clipped, has a bias.
 
@@ -242,6 +246,19 @@ def check_noise(name: str, noise: Any) -> None:
         raise TypeError(f"`{name}` must be {kinds}; got {noise!r}.")
     if noise.bias and not isinstance(noise, HeavyTailed):
         raise ValueError(f"`{name}` must have no bias, unless it is HeavyTailed(...); got {noise.bias}.")
+
+
+def check_delta(delta: float) -> None:
+    """Raise unless a probability of failure lies in (0, 1).
+
+    >>> check_delta(1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: `delta` must lie in (0, 1); got 1.0.
+    """
+    check_number("delta", delta)
+    if not 0 < delta < 1:
+        raise ValueError(f"`delta` must lie in (0, 1); got {delta}.")
 
 
 def clipping_radius(v: float, L: float, horizon: int, q: float = 2.0, delta: float = 0.01) -> float:
@@ -261,8 +278,9 @@ def clipping_radius(v: float, L: float, horizon: int, q: float = 2.0, delta: flo
     >>> round(clipping_radius(v=1.0, L=1.0, horizon=20_000), 2)
     10.12
     """
-    if not 0 < delta < 1:
-        raise ValueError(f"`delta` must lie in (0, 1); got {delta}.")
+    check_horizon(horizon, "horizon")
+    check_delta(delta)
+    _check_moment(v, L, q)
     return 2 * L + v * max(1.0, horizon / math.log(1 / delta)) ** (1 / (2 * q))
 
 

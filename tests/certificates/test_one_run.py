@@ -212,8 +212,11 @@ def test_the_rate():
         (lambda: Bounded(1.0, 2.0, 1.0), "`sigma` must be at most B = 1.0; got 2.0."),
         (lambda: HeavyTailed(1.0, L=2.0, R=1.0), "`R` must be larger than L = 2.0; got 1.0."),
         (lambda: HeavyTailed(1.0, L=1.0, R=2.0, q=3.0), r"`q` must lie in \(1, 2\]; got 3.0."),
-        (lambda: one_run(**KNOWN, **SUMS, noise=Bounded(1.0), delta=1.0), "`delta` must be less than 1; got 1.0."),
+        (lambda: one_run(**KNOWN, **SUMS, noise=Bounded(1.0), delta=1.0), r"`delta` must lie in \(0, 1\); got 1.0."),
         (lambda: one_run(**KNOWN, **SUMS | {"N": -1.0}, noise=Bounded(1.0)), "`N` must be finite and nonnegative"),
+        (lambda: clipping_radius(-1.0, 1.0, 10), "`v` must be finite and nonnegative; got -1.0."),
+        (lambda: clipping_radius(1.0, 1.0, 0), "`horizon` must be at least 1; got 0."),
+        (lambda: clipping_radius(1.0, 1.0, 10, q=0.5), r"`q` must lie in \(1, 2\]; got 0.5."),
         (lambda: tracking_root(0.1, 2.0, 1.0, 1.0), r"`growth` must be less than 1 / \(1 - a\)\^2; got 2.0"),
     ],
 )

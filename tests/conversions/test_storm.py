@@ -10,7 +10,8 @@ import o2nc.optax
 import o2nc.torch
 from broken import Scale
 from conftest import numpy_of
-from o2nc.conversions import StormConversion, VarianceReduced
+from o2nc.constants import VarianceReduced
+from o2nc.conversions import StormConversion
 from o2nc.operators import Identity
 from o2nc.oracles import Constant, Hedge
 from reference import Hedge as LiteralHedge

@@ -61,7 +61,7 @@ def check_registered(lib, name, kind):
     make = lambda S, T: example(name, S, lib.array(np.zeros(D)), T)
     slow = (lib.name == "jax" and (name, kind) not in QUICK) or (lib is not NUMPY and name == "full-adagrad")
     bound = make(S, TUNED_FOR).regret_bound(lib.array(np.zeros((1, D))), 1.0)
-    wide = kind in sets.registry and sets.registry[kind].facts.get("any_size")
+    wide = getattr(S, "any_size", False)
     unstated = np.isinf(bound) and S.holds_identity  # the regret is small, but the bound counts more than the energy
     check(
         lib, make, kind, tuned=facts.get("rate") == "needs a rate", regret=facts.get("static", True) and not slow,

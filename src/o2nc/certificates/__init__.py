@@ -7,7 +7,15 @@ Where a formula needs no root, exact fractions go in and come out. Lemmas are co
 states them.
 """
 
-from ..constants.rates import decreasing_rate, least_squares_rate, one_run_rate, sharp_rate
+from ..constants.rates import (
+    decreasing_rate,
+    least_squares_rate,
+    one_run_rate,
+    sharp_rate,
+    storm_batch,
+    storm_rate,
+    storm_step,
+)
 from .certificate import Certificate
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
 from .lemmas.nonsmooth import (
@@ -53,7 +61,7 @@ from .sharp_theorem import (
 from .sharp_theorem_clipped import clipped_step, theorem_sharp_clipped
 from .sharp_theorem_inner import InnerFactors, inner_factors, theorem_sharp_inner
 from .single_run import OneRunFactors, one_run, one_run_factors, tracking_root
-from .storm_theorem import storm_batch, storm_rate, storm_step, theorem_storm, theorem_storm_decreasing
+from .storm_theorem import theorem_storm, theorem_storm_decreasing
 from .student import mean_interval, student_quantile
 from .theorem_1 import (
     exact_oracle,

@@ -77,18 +77,6 @@ def is_number(value: object) -> bool:
     return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
-def check_rate(a: float) -> None:
-    """Raise unless the tracking rate ``a`` lies in (0, 1].
-
-    >>> check_rate(1.5)
-    Traceback (most recent call last):
-    ValueError: `a` must lie in (0, 1]; got 1.5.
-    """
-    check_size("a", a, positive=True)
-    if a > 1:
-        raise ValueError(f"`a` must lie in (0, 1]; got {a}.")
-
-
 def replicated(name: str, values: Iterable[float]) -> list[float]:
     """``values`` as a list of finite floats, one a replication.
 

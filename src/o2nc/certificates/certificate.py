@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -176,6 +177,15 @@ class Certificate:
             ends = zip(fields["interval"], (-math.inf, math.inf), strict=True)
             fields["interval"] = tuple(end if given is None else given for given, end in ends)
         return cls(**fields)
+
+
+def averaged(name: str, sums: Mapping[str, float], T: float, details: Details) -> Certificate:
+    """The certificate of an average over T rounds, from the terms of the bound on the sum.
+
+    >>> averaged("a bound: average", {"start": 4.0, "noise": 2.0}, 2, {"label": "a-priori"}).terms
+    {'start': 2.0, 'noise': 1.0}
+    """
+    return Certificate(name, terms={term: value / T for term, value in sums.items()}, **details)
 
 
 def _finite(value: float | None) -> float | None:

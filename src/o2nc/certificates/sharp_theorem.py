@@ -4,9 +4,9 @@ import math
 from typing import Unpack
 
 from ..checks import check_horizon
-from ..constants.rates import decreasing_rate, least_squares_rate, sharp_rate, smallest_divisor
+from ..constants.rates import decreasing_rate, is_too_small, least_squares_rate, sharp_rate, smallest_divisor
 from .arguments import check_finite, check_size, check_sizes
-from .certificate import Certificate, Details
+from .certificate import Certificate, Details, averaged
 from .lemmas.sharp import segment_growth
 from .lemmas.tracking import segment_moments
 
@@ -88,8 +88,8 @@ def theorem_sharp(
     """
     check_finite("regret", regret)
     a = sharp_rate(gap, beta, sigma, T) if a is None else a
-    first, V_T = _defaults(gap, beta, sigma, T, first, V_T)
-    c = _divisor(c, a, sharp_step(beta, a, r=r)[0])
+    first, V_T = defaults(gap, beta, sigma, T, first, V_T)
+    c = divisor(c, a, sharp_step(beta, a, r=r)[0])
     growth = segment_growth(r, a)[0]
     sums = {
         "start": growth * first / a,
@@ -97,7 +97,7 @@ def theorem_sharp(
         "noise": growth * a * V_T,
         "regret": 2 * regret,
     }
-    return _average("Sharp theorem: average squared gradient", sums, T, details)
+    return averaged("Sharp theorem: average squared gradient", sums, T, details)
 
 
 def theorem_sharp_decreasing(
@@ -133,7 +133,7 @@ def theorem_sharp_decreasing(
     """
     check_finite("regret", regret)
     a = decreasing_rate(gap, beta, sigma, T) if a is None else a
-    first, V_T = _defaults(gap, beta, sigma, T, first, None)
+    first, V_T = defaults(gap, beta, sigma, T, first, None)
     c, _ = sharp_step(beta, a)
     sums = {
         "start": first,
@@ -141,7 +141,7 @@ def theorem_sharp_decreasing(
         "noise": a * V_T + 4 * sigma**2 * math.log(2 / a),
         "regret": 2 * regret,
     }
-    return _average("Sharp theorem, decreasing weights: average squared gradient", sums, T, details)
+    return averaged("Sharp theorem, decreasing weights: average squared gradient", sums, T, details)
 
 
 def least_squares_regret(error: float, variance: float, N: float, lam: float) -> float:
@@ -213,40 +213,44 @@ def theorem_sharp_least_squares(
       bound   0.074939
     """
     a = least_squares_rate(gap, beta, sigma, T) if a is None else a
-    first, V_T = _defaults(gap, beta, sigma, T, first, None)
+    first, V_T = defaults(gap, beta, sigma, T, first, None)
     variance = sigma**2 if variance is None else variance
     check_size("variance", variance)
     check_size("lam", lam, positive=True)
-    c = _divisor(c, a, sharp_step(beta, a, tracked=2.0)[0])
+    c = divisor(c, a, sharp_step(beta, a, tracked=2.0)[0])
     sums = {"start": 2 * first / a, "gap": 2 * c * beta * gap / a, "noise": 2 * a * V_T}
     most = V_T + sum(sums.values())  # of N, but for the regret itself
     if variance >= lam + most:
         raise ValueError(f"`variance` must be less than lam + sigma^2 T + X = {lam + most:.6g}; got {variance}.")
     sums["regret"] = variance / (1 - variance / (lam + most)) * math.log1p(most / lam)
     details = {**details, "label": "a-priori"}
-    return _average("Sharp theorem, least squares: average squared gradient", sums, T, details)
+    return averaged("Sharp theorem, least squares: average squared gradient", sums, T, details)
 
 
-def _divisor(c: float | None, a: float, least: float) -> float:
-    """c, or the smallest one; raise if it is smaller, but for rounding."""
+def divisor(c: float | None, a: float, least: float) -> float:
+    """c, or the smallest one if it is None; raise if it is smaller, but for rounding.
+
+    >>> divisor(None, 1.0, least=1.5)
+    1.5
+    """
     if c is None:
         return least
     check_size("c", c, positive=True)
-    if c < least * (1 - 1e-12):
+    if is_too_small(c, least):
         raise ValueError(f"`c` must be at least {least:.6g} for a = {a:.6g}; got {c}.")
     return c
 
 
-def _defaults(
+def defaults(
     gap: float, beta: float, sigma: float, T: int, first: float | None, V_T: float | None
 ) -> tuple[float, float]:
-    """The first error with m_1 = 0, and the sum of the variances."""
-    check_sizes(gap=gap, sigma=sigma)
+    """The first error, by default that of m_1 = 0, and the sum of the variances, by default T of them.
+
+    >>> defaults(gap=1.0, beta=2.0, sigma=0.5, T=8, first=None, V_T=None)
+    (4.0, 2.0)
+    """
+    check_sizes(gap=gap, beta=beta, sigma=sigma)
     check_horizon(T)
     first, V_T = 2 * beta * gap if first is None else first, sigma**2 * T if V_T is None else V_T
     check_sizes(first=first, V_T=V_T)
     return first, V_T
-
-
-def _average(name: str, sums: dict[str, float], T: int, details: Details) -> Certificate:
-    return Certificate(name, terms={term: value / T for term, value in sums.items()}, **details)

@@ -2,11 +2,11 @@
 
 from typing import Unpack
 
-from ..checks import check_horizon
-from ..constants.rates import smallest_divisor
-from ..noise import HeavyTailed
-from .arguments import check_finite, check_rate, check_size
-from .certificate import Certificate, Details
+from ..constants.rates import check_rate, smallest_divisor
+from ..noise import HeavyTailed, check_noise
+from .arguments import check_finite, check_size
+from .certificate import Certificate, Details, averaged
+from .sharp_theorem import defaults, divisor
 
 PAID = 0.1  # k, the relative loss where there is no bias
 
@@ -84,21 +84,15 @@ def theorem_sharp_clipped(
       regret  0
       bound   0.0508435
     """
-    check_size("gap", gap)
     check_finite("regret", regret)
-    check_horizon(T)
-    least, _ = clipped_step(beta, a, k)
-    c = least if c is None else c
-    if c < least * (1 - 1e-12):
-        raise ValueError(f"`c` must be at least {least:.6g}; got {c}.")
-    first = 2 * beta * gap if first is None else first
-    check_size("first", first)
+    check_noise("noise", noise)
+    c = divisor(c, a, clipped_step(beta, a, k)[0])
+    first, V_T = defaults(gap, beta, noise.sigma, T, first, None)
     sums = {
         "start": (1 + k) * first / a,
         "gap": 2 * c * beta * gap / a,
-        "noise": (1 + k) * a * noise.sigma**2 * T,
+        "noise": (1 + k) * a * V_T,
         "bias": (4 + 2 * k + k * k) / k * noise.bias**2 * T,
         "regret": 2 * regret,
     }
-    terms = {term: value / ((1 - k) * T) for term, value in sums.items()}
-    return Certificate("Sharp theorem, clipped samples: average squared gradient", terms=terms, **details)
+    return averaged("Sharp theorem, clipped samples: average squared gradient", sums, (1 - k) * T, details)

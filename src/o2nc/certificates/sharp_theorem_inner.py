@@ -2,9 +2,10 @@
 
 from typing import NamedTuple, Unpack
 
-from ..checks import check_horizon
-from .arguments import check_finite, check_rate, check_size, check_sizes
-from .certificate import Certificate, Details
+from ..constants.rates import check_rate
+from .arguments import check_finite, check_size
+from .certificate import Certificate, Details, averaged
+from .sharp_theorem import defaults
 
 
 class InnerFactors(NamedTuple):
@@ -97,15 +98,12 @@ def theorem_sharp_inner(
       bound   0.0198507
     """
     check_finite("regret", regret)
-    check_sizes(gap=gap, beta=beta, sigma=sigma)
-    check_horizon(T)
-    first, V_T = 2 * beta * gap if first is None else first, sigma**2 * T if V_T is None else V_T
-    check_sizes(first=first, V_T=V_T)
+    first, V_T = defaults(gap, beta, sigma, T, first, V_T)
     factors = inner_factors(a, c)
-    terms = {
-        "start": factors.start * first / a / T,
-        "gap": factors.gap * beta * gap / a / T,
-        "noise": factors.noise * a * V_T / T,
-        "regret": factors.regret * regret / T,
+    sums = {
+        "start": factors.start * first / a,
+        "gap": factors.gap * beta * gap / a,
+        "noise": factors.noise * a * V_T,
+        "regret": factors.regret * regret,
     }
-    return Certificate("Sharp theorem, short steps: average squared gradient", terms=terms, **details)
+    return averaged("Sharp theorem, short steps: average squared gradient", sums, T, details)

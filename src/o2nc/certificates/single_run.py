@@ -3,9 +3,10 @@
 import math
 from typing import NamedTuple, Unpack
 
-from ..checks import check_horizon, check_number
-from ..noise import Guess, Noise, Tracking
-from .arguments import check_finite, check_rate, check_size, check_sizes
+from ..checks import check_horizon
+from ..constants.rates import check_rate
+from ..noise import Guess, Noise, Tracking, check_delta, check_noise
+from .arguments import check_finite, check_size, check_sizes
 from .certificate import Certificate, Details
 
 
@@ -131,9 +132,8 @@ def one_run_factors(
     check_size("eta", eta, positive=True)
     check_size("beta", beta, positive=True)
     check_size("first", first)
-    check_number("delta", delta, positive=True)
-    if delta >= 1:
-        raise ValueError(f"`delta` must be less than 1; got {delta}.")
+    check_delta(delta)
+    check_noise("noise", noise)
     aligned, tracked = first / (2 * beta * eta), a * noise.sigma**2 * horizon / 2
     if aligned + tracked == 0:  # no gradient and no noise: any factors will do
         aligned = 1.0

@@ -4,76 +4,10 @@ import math
 from typing import Unpack
 
 from ..checks import check_horizon
-from .arguments import check_finite, check_rate, check_size, check_sizes
-from .certificate import Certificate, Details
-
-
-def storm_step(beta: float, a: float) -> tuple[float, float]:
-    r"""The smallest divisor c that the theorem allows, and the step.
-
-    $$c=\frac{\sqrt a+\sqrt{a+4h}}2\le1.1,\quad h=\frac{2(1-a)^2}{2-a},\qquad\eta=\frac{\sqrt a}{c\beta}.$$
-
-    It is the root of $\frac h{c^2}+\frac{\sqrt a}c=1$.
-
-    Args:
-        beta: the constant of mean-square smoothness.
-        a: tracking rate, in (0, 1].
-
-    Reference: variance reduction, step 4, in the theory pages.
-
-    >>> c, eta = storm_step(beta=2.0, a=0.16)
-    >>> round(c, 6), round(eta, 6)
-    (1.098308, 0.182098)
-    """
-    check_size("beta", beta, positive=True)
-    check_rate(a)
-    h = 2 * (1 - a) ** 2 / (2 - a)
-    c = (math.sqrt(a) + math.sqrt(a + 4 * h)) / 2
-    return c, math.sqrt(a) / (c * beta)
-
-
-def storm_rate(gap: float, beta: float, sigma: float, T: int) -> float:
-    r"""The tracking rate that makes the gap and the noise together smallest, but for the factors $c$ and $\frac2{2-a}$.
-
-    $$a=\min\Bigl\{1,\Bigl(\frac{\beta D}{\sigma^2T}\Bigr)^{2/3}\Bigr\}.$$
-
-    Args:
-        gap: D, the first value of f less its infimum, or a bound on it.
-        beta: the constant of mean-square smoothness.
-        sigma: root of the variance of a sample; 0 gives a = 1.
-        T: number of rounds.
-
-    Reference: variance reduction, step 5, in the theory pages.
-
-    >>> round(storm_rate(gap=0.5, beta=2.0, sigma=1.0, T=1000), 12)
-    0.01
-    """
-    check_size("gap", gap, positive=True)
-    check_size("beta", beta, positive=True)
-    check_size("sigma", sigma)
-    check_horizon(T)
-    return min(1.0, (beta * gap / T) ** (2 / 3) / sigma ** (4 / 3)) if sigma else 1.0
-
-
-def storm_batch(a: float, T: int) -> int:
-    r"""How many samples the first tracker needs, for an error that costs no more than the noise of the T rounds.
-
-    $$b=\Bigl\lceil\frac1{2a^2T}\Bigr\rceil,$$
-
-    which is $\lceil\frac12(\sigma^2/\beta D)^{4/3}T^{1/3}\rceil$ at the rate of ``storm_rate``.
-
-    Args:
-        a: tracking rate, in (0, 1].
-        T: number of rounds.
-
-    Reference: variance reduction, step 5, in the theory pages.
-
-    >>> storm_batch(a=0.01, T=1000)
-    5
-    """
-    check_rate(a)
-    check_horizon(T)
-    return max(1, math.ceil(1 / (2 * a**2 * T) * (1 - 1e-12)))  # rounding must not ask for one more
+from ..constants.rates import storm_batch, storm_rate, storm_step
+from .arguments import check_finite
+from .certificate import Certificate, Details, averaged
+from .sharp_theorem import defaults
 
 
 def theorem_storm(
@@ -121,14 +55,14 @@ def theorem_storm(
       regret  0
       bound   0.0409754
     """
-    a, first, V_T = _defaults(gap, beta, sigma, T, regret, a, batch, first, V_T)
+    a, first, V_T = _known(gap, beta, sigma, T, regret, a, batch, first, V_T)
     sums = {
         "start": first / (a * (2 - a)),
         "gap": 2 * gap / storm_step(beta, a)[1],
         "noise": 2 * a * V_T / (2 - a),
         "regret": 2 * regret,
     }
-    return _average("Variance reduction", sums, T, details)
+    return averaged("Variance reduction: average squared gradient", sums, T, details)
 
 
 def theorem_storm_decreasing(
@@ -160,17 +94,17 @@ def theorem_storm_decreasing(
       regret  0
       bound   0.0523458
     """
-    a, first, V_T = _defaults(gap, beta, sigma, T, regret, a, 1 if batch is None else batch, first, None)
+    a, first, V_T = _known(gap, beta, sigma, T, regret, a, 1 if batch is None else batch, first, None)
     sums = {
         "start": first,
         "gap": 2 * gap / storm_step(beta, a)[1],
         "noise": 2 * a * V_T / (2 - a) + sigma**2 * (2 + 4 * math.log(1 / a)),
         "regret": 2 * regret,
     }
-    return _average("Variance reduction, decreasing weights", sums, T, details)
+    return averaged("Variance reduction, decreasing weights: average squared gradient", sums, T, details)
 
 
-def _defaults(
+def _known(
     gap: float,
     beta: float,
     sigma: float,
@@ -181,18 +115,9 @@ def _defaults(
     first: float | None,
     V_T: float | None,
 ) -> tuple[float, float, float]:
-    """The rate, the first error and the sum of the variances."""
+    """The rate, the first error, by default that of the mean of a batch, and the sum of the variances."""
     check_finite("regret", regret)
-    check_sizes(gap=gap, sigma=sigma)
-    check_horizon(T)
     a = storm_rate(gap, beta, sigma, T) if a is None else a
     batch = storm_batch(a, T) if batch is None else batch
     check_horizon(batch, "batch")
-    first, V_T = sigma**2 / batch if first is None else first, sigma**2 * T if V_T is None else V_T
-    check_sizes(first=first, V_T=V_T)
-    return a, first, V_T
-
-
-def _average(name: str, sums: dict[str, float], T: int, details: Details) -> Certificate:
-    terms = {term: value / T for term, value in sums.items()}
-    return Certificate(f"{name}: average squared gradient", terms=terms, **details)
+    return a, *defaults(gap, beta, sigma, T, sigma**2 / batch if first is None else first, V_T)

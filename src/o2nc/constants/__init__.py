@@ -1,6 +1,7 @@
-"""The constants of the two algorithms, each derived from what is known of the problem."""
+"""The constants of the algorithms, each derived from what is known of the problem."""
 
 from .nonsmooth import Nonsmooth
 from .smooth import PaperSmooth, Smooth, SmoothConstants
+from .variance_reduced import VarianceReduced
 
-__all__ = ["Nonsmooth", "PaperSmooth", "Smooth", "SmoothConstants"]
+__all__ = ["Nonsmooth", "PaperSmooth", "Smooth", "SmoothConstants", "VarianceReduced"]

@@ -1,9 +1,11 @@
-"""The tracking rates of the sharp theorem, and how short a step it allows."""
+"""The tracking rates of the theorems, and how long a step they allow."""
 
 import math
+from fractions import Fraction
 
 from ..checks import check_horizon, check_number
 
+ROUNDING = 1e-12  # of a divisor, relative to the smallest one
 ONE_RUN_STEP = 8.0  # c of `one_run_rate`, chosen with its factor on random objectives of their own
 
 
@@ -91,13 +93,104 @@ def smallest_divisor(a: float, k: float = 1.0, q: float = 1.0) -> float:
     >>> round(smallest_divisor(1.0), 6), smallest_divisor(1.0, k=2.0)
     (1.618034, 2.0)
     """
+    check_rate(a)
     return (q * a + math.sqrt((q * a) ** 2 + 4 * k)) / 2
+
+
+def is_too_small(c: float, least: float) -> bool:
+    """Whether a divisor is below the smallest one, but for rounding.
+
+    >>> is_too_small(1.5, 1.6), is_too_small(0.1 + 0.2, 0.3)
+    (True, False)
+    """
+    return c < least * (1 - ROUNDING)
+
+
+def storm_step(beta: float, a: float) -> tuple[float, float]:
+    r"""The smallest divisor c that the theorem allows, and the step.
+
+    $$c=\frac{\sqrt a+\sqrt{a+4h}}2\le1.1,\quad h=\frac{2(1-a)^2}{2-a},\qquad\eta=\frac{\sqrt a}{c\beta}.$$
+
+    It is the root of $\frac h{c^2}+\frac{\sqrt a}c=1$.
+
+    Args:
+        beta: the constant of mean-square smoothness.
+        a: tracking rate, in (0, 1].
+
+    Reference: variance reduction, step 4, in the theory pages.
+
+    >>> c, eta = storm_step(beta=2.0, a=0.16)
+    >>> round(c, 6), round(eta, 6)
+    (1.098308, 0.182098)
+    """
+    check_number("beta", beta, positive=True)
+    check_rate(a)
+    h = 2 * (1 - a) ** 2 / (2 - a)
+    c = (math.sqrt(a) + math.sqrt(a + 4 * h)) / 2
+    return c, math.sqrt(a) / (c * beta)
+
+
+def storm_rate(gap: float, beta: float, sigma: float, T: int) -> float:
+    r"""The tracking rate that makes the gap and the noise together smallest, but for the factors $c$ and $\frac2{2-a}$.
+
+    $$a=\min\Bigl\{1,\Bigl(\frac{\beta D}{\sigma^2T}\Bigr)^{2/3}\Bigr\}.$$
+
+    Args:
+        gap: D, the first value of f less its infimum, or a bound on it.
+        beta: the constant of mean-square smoothness.
+        sigma: root of the variance of a sample; 0 gives a = 1.
+        T: number of rounds.
+
+    Reference: variance reduction, step 5, in the theory pages.
+
+    >>> round(storm_rate(gap=0.5, beta=2.0, sigma=1.0, T=1000), 12)
+    0.01
+    """
+    _check(gap, beta, sigma, T)
+    return min(1.0, (beta * gap / T) ** (2 / 3) / sigma ** (4 / 3)) if sigma else 1.0
+
+
+def storm_batch(a: float, T: int) -> int:
+    r"""How many samples the first tracker needs, for an error that costs no more than the noise of the T rounds.
+
+    $$b=\Bigl\lceil\frac1{2a^2T}\Bigr\rceil,$$
+
+    which is $\lceil\frac12(\sigma^2/\beta D)^{4/3}T^{1/3}\rceil$ at the rate of ``storm_rate``.
+
+    Args:
+        a: tracking rate, in (0, 1].
+        T: number of rounds.
+
+    Reference: variance reduction, step 5, in the theory pages.
+
+    >>> storm_batch(a=0.01, T=1000)
+    5
+    """
+    check_rate(a)
+    check_horizon(T)
+    return max(1, math.ceil(1 / (2 * a**2 * T) * (1 - 1e-12)))  # rounding must not ask for one more
+
+
+def check_rate(a: float) -> None:
+    """Raise unless the tracking rate ``a`` lies in (0, 1]; exact fractions pass.
+
+    >>> check_rate(1.5)
+    Traceback (most recent call last):
+    ValueError: `a` must lie in (0, 1]; got 1.5.
+    """
+    check_number("a", float(a) if isinstance(a, Fraction) else a, positive=True)
+    if a > 1:
+        raise ValueError(f"`a` must lie in (0, 1]; got {a}.")
 
 
 def _rate(factor: float, gap: float, beta: float, sigma: float, T: int) -> float:
     """min{1, sqrt(factor beta D / (sigma^2 T))}."""
+    _check(gap, beta, sigma, T)
+    return min(1.0, math.sqrt(factor * beta * gap / T) / sigma) if sigma else 1.0
+
+
+def _check(gap: float, beta: float, sigma: float, T: int) -> None:
     check_number("gap", gap, positive=True)
     check_number("beta", beta, positive=True)
     check_number("sigma", sigma)
     check_horizon(T)
-    return min(1.0, math.sqrt(factor * beta * gap / T) / sigma) if sigma else 1.0

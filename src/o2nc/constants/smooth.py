@@ -9,10 +9,8 @@ from typing import NamedTuple, Self
 from ..checks import brief, check_horizon, check_number
 from ..estimates import Probes
 from ..noise import Noise, check_noise
-from .rates import ONE_RUN_STEP, least_squares_rate, one_run_rate, sharp_rate, smallest_divisor
+from .rates import ONE_RUN_STEP, is_too_small, least_squares_rate, one_run_rate, sharp_rate, smallest_divisor
 from .tuned import Tuned, fill
-
-ROUNDING = 1e-12  # of a divisor that is given, relative to the smallest one
 
 
 class SmoothConstants(ABC):
@@ -159,7 +157,7 @@ class Smooth(SmoothConstants):
         if self.a > 1:
             raise ValueError(f"`a` must lie in (0, 1]; got {self.a}.")
         fill(self, {"c": 1 + self.a})
-        if self.c < (least := smallest_divisor(self.a)) * (1 - ROUNDING):
+        if is_too_small(self.c, least := smallest_divisor(self.a)):
             raise ValueError(f"`c` must be at least {least:.6g} for a = {self.a:.6g}; got {self.c}.")
         check_number("eta of the constants", self.eta, positive=True)  # beyond the floating numbers
         check_number("G of M and beta", self.G, positive=True)

@@ -10,7 +10,6 @@ from .smooth import SmoothConversion
 from .storm import StormConversion
 from .tracked import Tracked, TrackedConversion
 from .untuned import UntunedConversion
-from .variance_reduced import VarianceReduced
 
 __all__ = [
     "Conversion",
@@ -24,6 +23,5 @@ __all__ = [
     "Tracked",
     "TrackedConversion",
     "UntunedConversion",
-    "VarianceReduced",
     "registry",
 ]

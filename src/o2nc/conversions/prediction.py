@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..certificates import Certificate, theorem_sharp_least_squares
 from ..constants import Smooth
-from ..constants.rates import smallest_divisor
+from ..constants.rates import is_too_small, smallest_divisor
 from ..losses import Loss, PredictionLoss
 from ..oracles.base import stated_bound, stated_moments
 from ..vectors import Scalar, Vector
@@ -68,7 +68,7 @@ class PredictionConversion(SmoothConversion):
             return self.theorem(bound, label="a-priori")
         if moments is None:
             return "the oracle states no regret bound for the prediction loss that is known before the run"
-        if c.c < (least := smallest_divisor(c.a, k=2.0)) * (1 - 1e-12):
+        if is_too_small(c.c, least := smallest_divisor(c.a, k=2.0)):
             return f"for a regret bound c must be at least {least:.6g}, and it is {c.c:.6g}: see `Smooth.least_squares`"
         variance, lam = moments
         known: dict[str, Any] = {"gap": c.D, "beta": c.beta, "sigma": c.sigma, "T": c.T, "a": c.a, "c": c.c}

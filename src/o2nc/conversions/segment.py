@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from .._xp import Array
 from ..certificates import Certificate, sharp_step, theorem1_segment, tight_segment
 from ..constants import PaperSmooth
+from ..constants.rates import is_too_small
 from ..operators import act
 from ..vectors import Vector, check_like, zero_scalar, zeros_like
 from .base import as_scalar, registry
@@ -60,7 +61,7 @@ class SegmentConversion(SmoothConversion):
         if self.r is not None and not (isinstance(self.r, (int, float)) and 0 <= self.r <= 1):
             raise ValueError(f"`r` must be None or a number in [0, 1]; got {self.r!r}.")
         c, (least, _) = self.constants.c, sharp_step(self.constants.beta, self.constants.a, r=self.r)
-        if c < least * (1 - 1e-12):
+        if is_too_small(c, least):
             raise ValueError(f"`c` of the constants must be at least {least:.6g} for r = {self.r}; got {c}.")
 
     @property

@@ -8,6 +8,7 @@ from ..certificates import Certificate, clipped_step, one_run, theorem1, theorem
 from ..certificates.declared import noise_objection
 from ..checks import check_number
 from ..constants import PaperSmooth, Smooth, SmoothConstants
+from ..constants.rates import is_too_small
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..noise import HeavyTailed
 from ..operators import act
@@ -62,7 +63,7 @@ class SmoothConversion(TrackedConversion):
                 f"samples at x_t and one rate a; got {self.constants.noise}."
             )
         check_number("kappa", self.kappa)
-        if self.kappa > (most := self.constants.c / self.constants.a) * (1 + 1e-12):
+        if is_too_small(most := self.constants.c / self.constants.a, self.kappa):
             raise ValueError(f"`kappa` must be at most c/a = {most:.6g}; got {self.kappa}.")
 
     def init(self, x: Vector, *, tau: Any = None) -> Any:
@@ -113,7 +114,7 @@ class SmoothConversion(TrackedConversion):
     def hypothesis(self, rounds: int | None = None) -> str:
         """For clipped samples also a step that is short enough."""
         c = self.constants
-        if isinstance(c.noise, HeavyTailed) and c.c < (least := clipped_step(c.beta, c.a)[0]) * (1 - 1e-12):
+        if self.clips and is_too_small(c.c, least := clipped_step(c.beta, c.a)[0]):
             return f"with clipped samples c must be at least {least:.6g}, and it is {c.c:.6g}; see `Smooth.one_run`"
         return super().hypothesis(rounds)
 

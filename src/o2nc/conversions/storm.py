@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _xp
-from ..certificates import Certificate
+from ..certificates import Certificate, theorem_storm, theorem_storm_decreasing
 from ..certificates.declared import noise_objection
 from ..checks import check_number
+from ..constants import VarianceReduced
 from ..losses import DescentLoss, LinearLoss, Loss, PredictionLoss
 from ..operators import act
 from ..oracles.base import Oracle, stated_bound
 from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
 from .base import Answer, Samples, check_given, registry
 from .tracked import Tracked, TrackedConversion, first_round, learned
-from .variance_reduced import VarianceReduced
 
 
 class StormState(NamedTuple):
@@ -44,6 +44,7 @@ class StormConversion(TrackedConversion):
         variance reduction in non-convex SGD (2019).
 
     >>> import numpy as np
+    >>> from o2nc.constants import VarianceReduced
     >>> from o2nc.oracles import Constant
     >>> constants = VarianceReduced(gap=1.0, beta=1.0, sigma=0.5, T=100)
     >>> conversion, x = StormConversion(Constant(), constants), np.asarray([1.0])
@@ -106,12 +107,10 @@ class StormConversion(TrackedConversion):
 
     def rate(self, now: Tracked) -> Scalar:
         """The weight of the last round: a, or max{a, 1/t} of that round."""
-        a = self.constants.a
         if not self.constants.decreasing:
-            return a
-        xp, like = _xp.namespace(now.t), leaf(now.m)
-        last = xp.astype(now.t - 1, like.dtype)
-        return xp.where(last > 1 / a, 0 * last + a, 1 / xp.maximum(last, 0 * last + 1))
+            return self.constants.a
+        last = _xp.at_least(_xp.like(now.t - 1, leaf(now.m)), 1.0)  # before the first round there is none
+        return _xp.at_least(1 / last, self.constants.a)
 
     def loss(self, s: Vector, m: Vector) -> Loss:
         """What the oracle is shown."""
@@ -127,7 +126,9 @@ class StormConversion(TrackedConversion):
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """The theorem of variance reduction."""
-        return self.constants.theorem(regret, **details)
+        c, prove = self.constants, theorem_storm_decreasing if self.constants.decreasing else theorem_storm
+        known: dict[str, Any] = {"gap": c.gap, "beta": c.beta, "sigma": c.sigma, "T": c.T, "a": c.a, "batch": c.batch}
+        return prove(**known, regret=regret, **details)
 
     def a_priori(self, x: Vector) -> Answer:
         """The theorem with a bound that the oracle states whatever the energy of the losses."""

@@ -10,12 +10,11 @@ from .._xp import Array
 from ..certificates import Certificate
 from ..certificates.declared import dependence_objection
 from ..certificates.replications import labelled
-from ..constants import Nonsmooth, SmoothConstants
+from ..constants import Nonsmooth, SmoothConstants, VarianceReduced
 from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
-from .variance_reduced import VarianceReduced
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters

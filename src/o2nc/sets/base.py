@@ -15,14 +15,13 @@ from ..vectors import Vector, leaf
 Coordinates = Any  # an array (..., K), a vector, or an array (..., d, d)
 
 # ``make(experts, x)`` is a set for vectors like x; ``experts`` are operators, the identity first, for sets that mix.
-# Facts: what it is ``over``, "weights", a "diagonal", a "matrix" or "factors" of one; ``cli`` if `o2nc` offers it;
-# ``any_size`` if not all of its operators are contractions.
+# Facts: what it is ``over``, "weights", a "diagonal", a "matrix" or "factors" of one; ``cli`` if `o2nc` offers it.
 registry = Registry("set")
 
 
 @runtime_checkable
 class OperatorSet(Protocol):
-    """A compact convex set of operators: of contractions, but for those whose entry in the registry says ``any_size``.
+    """A compact convex set of operators: of contractions, but for a set that says ``any_size = True``.
 
     Reference: the matrix class U_t of Algorithm 1.
 

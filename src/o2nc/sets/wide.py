@@ -86,20 +86,16 @@ class WideSpectral(Spectral):
         return min(max(1.0, self.low), self.high) * super().start(x)
 
 
-registry.add(
-    "wide-box", lambda experts, x: WideBox(), "diagonal matrices with entries in [0, 2]", over="diagonal", any_size=True
-)
+registry.add("wide-box", lambda experts, x: WideBox(), "diagonal matrices with entries in [0, 2]", over="diagonal")
 registry.add(
     "wide-block-box",
     lambda experts, x: WideBlockBox(shapes=halves(x)),
     "a factor in [0, 2] for each block",
     over="diagonal",
-    any_size=True,
 )
 registry.add(
     "wide-spectral",
     lambda experts, x: WideSpectral(),
     f"symmetric matrices with eigenvalues in [-2, 2]; {SLOW}",
     over="matrix",
-    any_size=True,
 )

@@ -3,7 +3,8 @@
 import math
 
 from ...checks import check_horizon
-from ..arguments import check_finite, check_rate, check_size, check_sizes
+from ...constants.rates import check_rate
+from ..arguments import check_finite, check_size, check_sizes
 
 
 def segment_identity(M: float, eta: float) -> float:

@@ -3,7 +3,8 @@
 import math
 
 from ...checks import check_horizon
-from ..arguments import check_rate, check_size, check_sizes
+from ...constants.rates import check_rate
+from ..arguments import check_size, check_sizes
 from .nonsmooth import identity_correlation
 
 LEAK = math.sqrt((5 * math.sqrt(5) - 11) / 2)  # the largest u - u^2 / sqrt(1 + u^2), about 0.3003

@@ -3,7 +3,8 @@
 from fractions import Fraction
 from typing import Any
 
-from ..arguments import check_finite, check_rate, check_size, check_sizes
+from ...constants.rates import check_rate
+from ..arguments import check_finite, check_size, check_sizes
 from .tracking import segment_moments
 
 

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from ..arguments import check_finite, check_rate, check_sizes
+from ...constants.rates import check_rate
+from ..arguments import check_finite, check_sizes
 
 
 def smoothness(f_x: float, slope: float, beta: float, distance_square: float) -> float:

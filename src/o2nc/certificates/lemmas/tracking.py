@@ -5,7 +5,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from ..arguments import check_rate, check_size, check_sizes
+from ...constants.rates import check_rate
+from ..arguments import check_size, check_sizes
 
 GRID = tuple(2.0**k for k in range(-12, 5))  # the weights of Young's inequality, in units of a, fixed beforehand
 

@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from ..certificates import storm_batch, storm_rate, storm_step, theorem_storm, theorem_storm_decreasing
-from ..certificates.arguments import check_rate
-from ..certificates.certificate import Certificate
 from ..checks import check_horizon, check_number
+from .rates import check_rate, storm_batch, storm_rate, storm_step
 
 
 @dataclass(frozen=True)
@@ -81,15 +78,3 @@ class VarianceReduced:
     def energy(self) -> float:
         """inf: the tracker is not projected, so nothing bounds the energy of the losses before the run."""
         return float("inf")
-
-    def theorem(self, regret: float, **details: Any) -> Certificate:
-        """The theorem of these weights with this regret.
-
-        >>> round(VarianceReduced(gap=0.5, beta=2.0, sigma=1.0, T=1000).theorem(0.0).bound, 4)
-        0.041
-        """
-        prove = theorem_storm_decreasing if self.decreasing else theorem_storm
-        return prove(
-            gap=self.gap, beta=self.beta, sigma=self.sigma, T=self.T, a=self.a, batch=self.batch, regret=regret,
-            **details,
-        )  # fmt: skip
