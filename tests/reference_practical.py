@@ -2,22 +2,25 @@
 
 One step, for the gradients s of the tensors at the point where the last step has ended:
 
-1. Charge. To first order, expert k had promised the decrease p_k = sum of lr <m^, d_k> over the tensors that it moved,
-   with the tracker of that step. The new gradient finds that g_k = sum of lr <s, d_k> of it was kept, at most p_k and
-   at least -p_k. What was kept counts, and what was not costs two fifths of itself on top:
-   l_k = -(g_k - 0.4 (p_k - g_k)) / max_j p_j; if nobody promised anything, 0.
-2. Learn. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)).
-3. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2, and with one number a tensor q <- b2 q + (1 - b2) mean(s^2);
-   m^, v^ and q^ are these without the weight of their zero start.
-4. Move. x <- (1 - lr decay) x - lr sum_k w_k d_k, where every expert gives each tensor a direction:
-   momentum  u = f m^, with the factor f at which it would have promised what adam did in the last step,
-             f = <m^, d> / <m^, m^>; in the first step, and where adam is not among the experts, f = 1 / sqrt(q^)
+1. Judge. Every expert has a trace e_k of its directions on each tensor. Expert k is charged
+   l_k = -sum of rate <s, e_k> over the tensors that have a gradient, with the rate of their last move: to first order,
+   what the last steps along expert k would change now.
+2. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2; m^ and v^ are these without the weight of their zero start.
+3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma. If all experts have one direction for a tensor, u is that.
+   If not, each is brought to a root mean square of 0.2, then their mixture by the weights w is; times that of m^ over
+   eps if it is below 1. And e_k <- gamma e_k + d_k. The directions:
+   momentum  m^
    adam      m^ / (sqrt(v^) + eps)
    polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2,
              times that of m^ over eps if it is below 1; adam's direction for tensors that are no matrices
+   muon      the same for b1 m + (1 - b1) s in the place of m, without the weight of the zero start as well
    sign      0.2 sign(m), times |m^| / eps in entries where that is below 1
-   a mask    u times the mask
-   function  its value at u
+   a mask    m^ times the mask
+   function  its value at m^
+   object    on matrices ``update(s, m^)``, adam's direction for tensors that are no matrices
+4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V));
+   and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
+   log sigma <- log sigma + 0.05 M1 / sqrt(M2), unless the scale is fixed.
 
 Tensors without a gradient are left out of a step. Gradients before the first that is not 0 count for nothing.
 """
@@ -42,23 +45,31 @@ def newton_schulz(A):
     return X.T if A.shape[0] > A.shape[1] else X
 
 
+def at_length(d):
+    return 0.2 * d / np.sqrt(np.mean(d**2)) if d.any() else d
+
+
 class Practical:
     """The rule. ``scopes`` says which learner weighs the experts of which tensor: [0, 0, 1] are two learners."""
 
-    def __init__(self, x, experts, scopes=None, matrices=None, betas=(0.9, 0.999), eps=1e-8, rho=0.99, c=10.0):
+    def __init__(
+        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.999, c=2.0, gamma=0.99,
+        learned=True,
+    ):  # fmt: skip
         self.x = [np.array(p, dtype=np.float64) for p in x]
-        self.experts, self.betas, self.eps, self.rho, self.c = experts, betas, eps, rho, c
+        self.experts, self.betas, self.eps, self.rho, self.c, self.gamma = experts, betas, eps, rho, c, gamma
         n, K = len(self.x), len(experts)
         self.scopes = [0] * n if scopes is None else scopes
         self.matrices = [p.ndim >= 2 for p in self.x] if matrices is None else matrices
-        self.t, self.q, self.f, self.played = [0] * n, [0.0] * n, [0.0] * n, [0.0] * n
+        self.t, self.rate = [0] * n, [0.0] * n
         self.m = [np.zeros_like(p) for p in self.x]
         self.v = [np.zeros_like(p) for p in self.x]
-        self.d = [[np.zeros_like(p)] * K for p in self.x]
+        self.e = [[np.zeros_like(p) for _ in range(K)] for p in self.x]
         self.C = {scope: [0.0] * K for scope in self.scopes}
         self.V = dict.fromkeys(self.scopes, 0.0)
         self.regret = {scope: [0.0] * K for scope in self.scopes}
         self.w = {scope: [1 / K] * K for scope in self.scopes}
+        self.learned, self.log_sigma, self.M1, self.M2 = learned, 0.0, 0.0, 0.0
 
     def step(self, gradients, lr, decay=0.0):
         """``lr`` and ``decay`` are numbers, or lists of one a tensor; a gradient may be None."""
@@ -67,71 +78,74 @@ class Practical:
         decay = decay if isinstance(decay, list) else [decay] * n
         there = [i for i in range(n) if gradients[i] is not None]
 
-        for scope in self.C:
-            mine = [i for i in there if self.scopes[i] == scope]
-            kept = [sum(self.played[i] * np.sum(gradients[i] * self.d[i][k]) for i in mine) for k in range(K)]
-            promised = [sum(self.played[i] * np.sum(self.hat(i) * self.d[i][k]) for i in mine) for k in range(K)]
-            kept = [max(min(g, abs(p)), -abs(p)) for g, p in zip(kept, promised, strict=True)]
-            most = max(promised)
-            losses = [-(g - 0.4 * (p - g)) / most if most > 0 else 0.0 for g, p in zip(kept, promised, strict=True)]
-            had = sum(w * loss for w, loss in zip(self.w[scope], losses, strict=True))
+        losses = {scope: [0.0] * K for scope in self.scopes}
+        for i in there:
             for k in range(K):
-                self.regret[scope][k] += had - losses[k]
-                self.C[scope][k] = self.rho * self.C[scope][k] + losses[k]
-            self.V[scope] = self.rho**2 * self.V[scope] + (max(losses) - min(losses)) ** 2
-            if self.V[scope] > 0:
-                rate = self.c * math.sqrt(math.log(K)) / math.sqrt(self.V[scope])
-                self.w[scope] = softmax([-rate * C for C in self.C[scope]])
+                losses[self.scopes[i]][k] -= self.rate[i] * np.sum(gradients[i] * self.e[i][k])
 
         b1, b2 = self.betas
-        self.played = [0.0] * n
         for i in there:
-            s = np.asarray(gradients[i], dtype=np.float64)
-            self.x[i] = (1 - lr[i] * decay[i]) * self.x[i]
+            s, rate = np.asarray(gradients[i], dtype=np.float64), lr[i] * math.exp(self.log_sigma)
+            self.x[i] = (1 - rate * decay[i]) * self.x[i]
             if self.t[i] == 0 and not s.any():
                 continue
-            if self.t[i] > 0 and self.has_adam(i):
-                m = self.hat(i)
-                self.f[i] = np.sum(m * self.direction(i, "adam")) / np.sum(m * m)
             self.t[i] += 1
             self.m[i] = b1 * self.m[i] + (1 - b1) * s
             self.v[i] = b2 * self.v[i] + (1 - b2) * s**2
-            self.q[i] = b2 * self.q[i] + (1 - b2) * np.mean(s**2)
-            if self.t[i] == 1 or not self.has_adam(i):
-                self.f[i] = 1 / math.sqrt(self.q[i] / (1 - b2 ** self.t[i]))
-            self.d[i] = [self.direction(i, expert) for expert in self.experts]
-            step = sum(w * d for w, d in zip(self.w[self.scopes[i]], self.d[i], strict=True))
-            self.x[i] = self.x[i] - lr[i] * step
-            self.played[i] = lr[i]
+            d = [self.direction(i, expert, s) for expert in self.experts]
+            if len({self.kind(i, expert) for expert in self.experts}) > 1:
+                fade = self.fade(np.sqrt(np.mean(self.hat(i) ** 2)))
+                d = [at_length(each) for each in d]
+                u = fade * at_length(sum(w * each for w, each in zip(self.w[self.scopes[i]], d, strict=True)))
+                d = [fade * each for each in d]
+            else:
+                u = d[0]
+            self.e[i] = [self.gamma * e + each for e, each in zip(self.e[i], d, strict=True)]
+            self.x[i] = self.x[i] - rate * u
+            self.rate[i] = rate
+
+        q = 0.0
+        for scope, mine in losses.items():
+            had = sum(w * loss for w, loss in zip(self.w[scope], mine, strict=True))
+            q -= had
+            for k in range(K):
+                self.regret[scope][k] += had - mine[k]
+                self.C[scope][k] = self.rho * self.C[scope][k] + mine[k]
+            self.V[scope] = self.rho**2 * self.V[scope] + (max(mine) - min(mine)) ** 2
+            if self.V[scope] > 0:
+                factor = self.c * math.sqrt(math.log(K)) / math.sqrt(self.V[scope])
+                self.w[scope] = softmax([-factor * C for C in self.C[scope]])
+        if self.learned:
+            self.M1, self.M2 = 0.9 * self.M1 + 0.1 * q, 0.9 * self.M2 + 0.1 * q * q
+            if self.M2 > 0:
+                self.log_sigma += 0.05 * self.M1 / math.sqrt(self.M2)
 
     def hat(self, i):
-        return self.m[i] / (1 - self.betas[0] ** self.t[i]) if self.t[i] else self.m[i]
+        return self.m[i] / (1 - self.betas[0] ** self.t[i])
 
-    def has_adam(self, i):
-        return "adam" in self.experts or ("polar" in self.experts and not self.matrices[i])
+    def kind(self, i, expert):
+        """What an expert is for a tensor: directions of matrices are adam's elsewhere."""
+        is_of_matrices = expert in ("polar", "muon") or hasattr(expert, "update")
+        return "adam" if is_of_matrices and not self.matrices[i] else expert if isinstance(expert, str) else id(expert)
 
     def fade(self, size):
         """min(1, size / eps)."""
         floor = max(self.eps, np.finfo(float).smallest_normal)
         return np.minimum(size, floor) / floor
 
-    def direction(self, i, expert):
-        m, b2 = self.hat(i), self.betas[1]
+    def direction(self, i, expert, s):
+        m, (b1, b2) = self.hat(i), self.betas
         v = self.v[i] / (1 - b2 ** self.t[i])
-        u = self.f[i] * m
-        if expert == "momentum":
-            return u
-        if expert == "adam" or (expert == "polar" and not self.matrices[i]):
+        if self.kind(i, expert) == "adam":
             return m / (np.sqrt(v) + self.eps)
-        if expert == "polar":
-            return self.fade(np.sqrt(np.mean(m**2))) * self.at_length(
-                newton_schulz(m.reshape(m.shape[0], -1)).reshape(m.shape)
-            )
-        if expert == "sign":
-            return 0.2 * np.sign(m) * self.fade(np.abs(m))
+        if hasattr(expert, "update"):
+            return expert.update(s, m)
         if isinstance(expert, list):
-            return u * expert[i]
-        return expert(u)
-
-    def at_length(self, d):
-        return 0.2 * d / np.sqrt(np.mean(d**2)) if d.any() else d
+            return m * expert[i]
+        if callable(expert):
+            return expert(m)
+        if expert in ("polar", "muon"):
+            M = m if expert == "polar" else b1 * m + (1 - b1) * s / (1 - b1 ** self.t[i])
+            polar = newton_schulz(M.reshape(M.shape[0], -1)).reshape(M.shape)
+            return self.fade(np.sqrt(np.mean(M**2))) * at_length(polar)
+        return m if expert == "momentum" else 0.2 * np.sign(m) * self.fade(np.abs(m))

@@ -35,6 +35,18 @@ class SOAP:
         self.update_preconditioner(grad)
         return step_size * found
 
+    def direction(self, grad, exp_avg):
+        """The same with an average that is kept elsewhere, and has no weight of a zero start."""
+        if self.Q is None:
+            self.update_preconditioner(grad)
+            return np.zeros_like(grad)
+        beta2 = self.betas[1]
+        self.step += 1
+        self.exp_avg_sq = beta2 * self.exp_avg_sq + (1 - beta2) * self.project(grad) ** 2
+        found = self.project(self.project(exp_avg) / (np.sqrt(self.exp_avg_sq) + self.eps), back=True)
+        self.update_preconditioner(grad)
+        return (1 - beta2**self.step) ** 0.5 * found
+
     def update_preconditioner(self, grad):
         for G, outer in zip(self.GG, (grad @ grad.T, grad.T @ grad), strict=True):
             if G is not None:

@@ -88,9 +88,11 @@ def _in_lanes(terms: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> lis
     return [total + lane.sum(keepdims=True) for total, lane in zip(rest, lanes, strict=True)]
 
 
-def after(v: Array, number: Any) -> Array:
-    """``v``, for JAX not before ``number`` is known: what was read to find it can then be written in place."""
-    return v + 0 * number.reshape(-1)[0] if array_api_compat.is_jax_array(v) else v
+def hypot(u: Array, v: Array) -> Array:
+    """sqrt(u^2 + v^2), entry by entry, also where squares overflow or underflow."""
+    xp = namespace(u)
+    low, high = xp.minimum(xp.abs(u), xp.abs(v)), xp.maximum(xp.abs(u), xp.abs(v))
+    return high * xp.sqrt(1 + (low * inverse(high)) ** 2)
 
 
 def at_least(v: Array, low: float) -> Array:

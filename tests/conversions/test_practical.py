@@ -1,5 +1,7 @@
 """The practical rule of the core is the literal one, on every array library, on arrays and on `Blocks`."""
 
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -7,11 +9,11 @@ import pytest
 import o2nc
 from conftest import BACKENDS, numpy_of
 from o2nc import Blocks
-from o2nc.conversions import PracticalConversion
-from o2nc.conversions.practical import charge
+from o2nc.conversions import FixedScale, LearnedScale, PracticalConversion
 from o2nc.directions import Mask
 from o2nc.learners import AdaHedge, ShortMemoryHedge
 from reference_practical import Practical
+from reference_soap import SOAP
 from sentences import check
 
 STEPS = 12
@@ -68,6 +70,16 @@ def mask(xp):
     return Mask(Blocks(tuple(xp.array(a) for a in MASK)))
 
 
+class Eigenbasis:
+    """SOAP of the only matrix here."""
+
+    def __init__(self):
+        self.soap = SOAP(SHAPES[1])
+
+    def update(self, s, m):
+        return self.soap.direction(s, m)
+
+
 CASES = {
     "momentum, adam": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.0, {"c": 30.0}),
     "adam, sign, a function": (
@@ -77,22 +89,27 @@ CASES = {
         {"rho": 0.9, "c": 3.0},
     ),
     "no eps": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.1, {"eps": 0.0, "betas": (0.8, 0.9)}),
-    "a mask without adam": (lambda xp: ["momentum", mask(xp)], ["momentum", MASK], 0.0, {}),
+    "a mask without adam": (lambda xp: ["momentum", mask(xp)], ["momentum", MASK], 0.0, {"gamma": 0.8}),
     "momentum alone": (lambda xp: ["momentum"], ["momentum"], 0.1, {}),
     "polar": (lambda xp: ["momentum", "adam", "polar"], ["momentum", "adam", "polar"], 0.0, {}),
     "polar is adam": (lambda xp: ["momentum", "polar"], ["momentum", "polar"], 0.1, {"matrices": [False] * 3}),
+    "muon, adam": (lambda xp: ["muon", "adam"], ["muon", "adam"], 0.0, {"betas": (0.9, 0.99)}),
+    "muon, soap": (lambda xp: ["muon", "soap"], ["muon", Eigenbasis()], 0.1, {"c": 5.0}),
 }
 
 
+@pytest.mark.parametrize("learned", [False, True], ids=["fixed", "learned"])
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_the_literal_rule(xp, name):
+def test_it_is_the_literal_rule(xp, name, learned):
     experts, named, decay, options = CASES[name]
-    wanted, rule = literal(named, decay, **options)
-    b1, b2 = options.get("betas", (0.9, 0.999))
+    wanted, rule = literal(
+        [Eigenbasis() if type(e) is Eigenbasis else e for e in named], decay, learned=learned, **options
+    )
+    b1, b2 = options.get("betas", (0.95, 0.999))
     conversion = PracticalConversion(
         experts(xp), lr=schedule(xp), b1=b1, b2=b2, eps=options.get("eps", 1e-8), weight_decay=decay,
-        learner=ShortMemoryHedge(rho=options.get("rho", 0.99), c=options.get("c", 10.0)),
-        matrices=options.get("matrices"),
+        gamma=options.get("gamma", 0.99), learner=ShortMemoryHedge(rho=options.get("rho", 0.999), c=options.get("c", 2.0)),
+        scale=LearnedScale() if learned else FixedScale(), matrices=options.get("matrices"),
     )  # fmt: skip
     points, state = run(xp, conversion)
     for ours, theirs in zip(points, wanted, strict=True):
@@ -100,8 +117,11 @@ def test_it_is_the_literal_rule(xp, name):
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
     np.testing.assert_allclose(numpy_of(conversion.weights(state)), rule.w[0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(numpy_of(conversion.sums(state)["regrets"]), rule.regret[0], rtol=0, atol=1e-11)
+    if learned:
+        np.testing.assert_allclose(numpy_of(conversion.factor(state)), math.exp(rule.log_sigma), rtol=1e-11)
+        assert abs(rule.log_sigma) > 0.05
     if len(named) > 1:  # the learner has learned, so that the weights are a test
-        assert max(rule.w[0]) > 1.2 / len(named)
+        assert max(rule.w[0]) > 1.05 / len(named)
 
 
 def test_an_array_is_one_block_and_rows_are_replications(xp):
@@ -124,7 +144,7 @@ def test_an_array_is_one_block_and_rows_are_replications(xp):
 def test_every_block_may_have_its_own_learning_rate():
     rates = (0.1, 0.02, 0.0)
     conversion = PracticalConversion(["momentum", "adam"], lr=rates, weight_decay=0.1)
-    rule, x = Practical(X1, ["momentum", "adam"]), Blocks(tuple(X1))
+    rule, x = Practical(X1, ["momentum", "adam"], learned=False), Blocks(tuple(X1))
     state = conversion.init(x)
     for t in range(STEPS):
         rule.step(gradients(t, rule.x), list(rates), 0.1)
@@ -155,11 +175,24 @@ def test_any_learner_over_numbers_will_do():
     assert "practical" in result.reasons["certificate"]
 
 
-def test_what_was_not_kept_is_charged():
-    """With f = x^2 and a step over the minimum, the expert that promised is charged; one that kept all is not."""
-    assert charge(np.asarray([1.0]), np.asarray([1.0])).tolist() == [-1.0]
-    assert charge(np.asarray([-1.0]), np.asarray([1.0])).tolist() == [1.8]
-    assert charge(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]
+def test_what_swings_across_a_valley_loses():
+    """The gradient of coordinate 0 swings; that of coordinate 1 is ten times smaller, and stays. Its expert wins."""
+    masks = [Mask(np.asarray(mask), name) for mask, name in (([1.0, 0.0], "across"), ([0.0, 1.0], "along"))]
+    conversion = PracticalConversion(masks, lr=0.1, b1=0.0)
+    state = conversion.init(np.zeros(2))
+    for t in range(50):
+        _, state = conversion.update(np.asarray([(-1.0) ** t, 0.1]), state)
+    assert conversion.weights(state)[1] > 0.95
+
+
+def test_the_scale_does_not_depend_on_the_units_of_the_objective():
+    conversion = PracticalConversion(["adam"], lr=0.1, scale=LearnedScale(), eps=0.0)
+    states = [conversion.init(np.ones(3)) for _ in range(3)]
+    for s in RNG.normal(size=(20, 3)):
+        states = [conversion.update(c * s, state)[1] for c, state in zip((1.0, 2.0**60, 2.0**-60), states, strict=True)]
+    factors = [conversion.factor(state) for state in states]
+    np.testing.assert_allclose(factors, [factors[0]] * 3, rtol=1e-12)
+    assert abs(factors[0] - 1) > 0.01
 
 
 def test_what_is_refused():

@@ -33,13 +33,13 @@ def full(monkeypatch):
     monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
 
 
-def directions(expert, samples, xp=BACKENDS[0], tracker=lambda s: s):
-    """The direction of each round, after its sample was learned."""
-    step = xp.transform(lambda state, s, m: ((new := expert.learn(state, s)), expert.direction(new, m)))
-    state = expert.init(Blocks((xp.array(np.zeros_like(samples[0])),)))
+def directions(expert, samples, xp=BACKENDS[0], momentum=0.95):
+    """The direction of each round, from the average of the samples, or what is one sample ahead of it."""
+    m, play = np.zeros_like(samples[0]), xp.transform(lambda m: expert.direction(expert.init(m), m))
     for s in samples:
-        state, d = step(state, Blocks((xp.array(s),)), Blocks((xp.array(tracker(s)),)))
-        yield numpy_of(d.arrays[0])
+        m = momentum * m + (1 - momentum) * s
+        shown = momentum * m + (1 - momentum) * s if expert.looks_ahead else m
+        yield numpy_of(play(Blocks((xp.array(shown),))).arrays[0])
 
 
 def steps_of_torch(samples, length, **options):
@@ -61,16 +61,17 @@ def steps_of_torch(samples, length, **options):
 def test_it_is_muon_of_torch(xp, full, shape, length, nesterov):
     samples = RNG.normal(size=(ROUNDS, *shape))
     expected = list(steps_of_torch(samples, length, nesterov=nesterov))
-    found = directions(Muon(length=length, nesterov=nesterov), samples, xp)
+    found = directions(Muon(length=length, looks_ahead=nesterov), samples, xp)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
 
 
 def test_other_arguments_are_those_of_torch(full):
     samples = RNG.normal(size=(ROUNDS, 4, 3))
-    own = {"momentum": 0.7, "steps": 3, "coefficients": (2.0, -1.5, 0.5)}
+    own = Muon(steps=3, coefficients=(2.0, -1.5, 0.5))
     theirs = {"momentum": 0.7, "ns_steps": 3, "ns_coefficients": (2.0, -1.5, 0.5)}
-    for a, b in zip(directions(Muon(**own), samples), steps_of_torch(samples, 0.2, **theirs), strict=True):
+    found = directions(own, samples, momentum=0.7)
+    for a, b in zip(found, steps_of_torch(samples, 0.2, **theirs), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
 
 
@@ -88,7 +89,7 @@ def test_hedged_with_muon_alone_is_muon_of_torch(full, dtype):
     start, target = torch.randn(2, 5, 4, dtype=dtype)
     A = torch.randn(6, 5, dtype=dtype)
     x, y = (torch.nn.Parameter(start.clone()) for _ in range(2))
-    ours = Hedged([x], 0.05, (Muon(length="match_rms_adamw"),), weight_decay=0.1)
+    ours = Hedged([x], 0.05, (Muon(length="match_rms_adamw"),), weight_decay=0.1, scale="fixed")
     theirs = torch.optim.Muon([y], 0.05, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
     for _ in range(30):
         for p, opt in ((x, ours), (y, theirs)):
@@ -120,13 +121,13 @@ def test_polar_express_is_exact_after_eight_steps():
     np.testing.assert_allclose(newton_schulz(A, 9, "polar express"), U @ Vh, rtol=0, atol=1e-10)
 
 
-def test_above_the_floor_the_tracker_does_not_enter_and_below_it_the_direction_fades():
-    samples = RNG.normal(size=(ROUNDS, 4, 3))
-    plain = list(directions(Muon(), samples))
-    for factor, scale in ((1.0, 1.0), (1.0, 1e-8), (0.25, 2.5e-9), (0.0, 0.0)):
-        found = directions(Muon(), samples, tracker=lambda s, scale=scale: scale * np.ones_like(s))
-        for a, b in zip(found, plain, strict=True):
-            np.testing.assert_allclose(a, factor * b, rtol=1e-12)
+def test_above_the_floor_the_size_does_not_enter_and_below_it_the_direction_fades():
+    M = RNG.normal(size=(4, 3))
+    M /= np.sqrt(np.mean(M**2))
+    plain = Muon().direction((), Blocks((M,))).arrays[0]
+    for factor, scale in ((1.0, 10.0), (1.0, 1e-8), (0.25, 2.5e-9), (0.0, 0.0)):
+        (found,) = Muon().direction((), Blocks((scale * M,))).arrays
+        np.testing.assert_allclose(found, factor * plain, rtol=0, atol=1e-12)
 
 
 def test_a_stack_is_its_matrices_and_a_convolution_one_matrix(xp):
@@ -142,33 +143,31 @@ def test_a_stack_is_its_matrices_and_a_convolution_one_matrix(xp):
 
 
 def test_a_dead_matrix_of_a_stack_stops_and_the_others_do_not():
-    samples = RNG.normal(size=(ROUNDS, 2, 3, 3))
-    dead = lambda s: s * np.asarray([1.0, 0.0])[:, None, None]
-    for d in directions(Muon(), samples, tracker=dead):
-        assert not d[1].any()
-        assert np.sqrt(np.mean(d[0] ** 2)) == pytest.approx(0.2, rel=1e-12)
+    (d,) = Muon().direction((), Blocks((np.stack([RNG.normal(size=(3, 3)), np.zeros((3, 3))]),))).arrays
+    assert not d[1].any()
+    assert np.sqrt(np.mean(d[0] ** 2)) == pytest.approx(0.2, rel=1e-12)
 
 
 def test_a_batch_of_vectors_is_one_vector_at_a_time(xp):
-    flat, x = Muon(shapes=[(3, 2), (4,)]), RNG.normal(size=(ROUNDS, 2, 10))
-    state = flat.init(xp.array(x[0]))
-    for s in x:
-        state = flat.learn(state, xp.array(s))
-    found = numpy_of(xp.transform(flat.direction)(state, xp.array(x[-1])))
+    flat, x = Muon(shapes=[(3, 2), (4,)]), RNG.normal(size=(2, 10))
+    found = numpy_of(xp.transform(lambda m: flat.direction(flat.init(m), m))(xp.array(x)))
     for row in range(2):
-        *_, d = directions(Muon(), [mat(s[:6], 3, 2) for s in x[:, row]])
+        d = Muon().direction((), Blocks((mat(x[row, :6], 3, 2),))).arrays[0]
         np.testing.assert_allclose(found[row, :6], vec(d), rtol=0, atol=1e-12)
 
 
-def test_other_blocks_take_the_fallback():
+def test_other_blocks_take_the_fallback_and_do_not_look_ahead():
     expert, m = Muon(fallback=Momentum()), Blocks((np.ones(3), np.ones((3, 2)), np.ones(())))
-    d = expert.direction(expert.learn(expert.init(m), m), m)
-    assert d.arrays[0] is m.arrays[0]
     assert [direction.name for direction in expert.on(m)] == ["momentum", "muon", "momentum"]
+    ahead = Blocks(tuple(2 * a for a in m.arrays))
+    seen = expert.seen(ahead, m)
+    assert [a is b for a, b in zip(seen.arrays, m.arrays, strict=True)] == [True, False, True]
+    assert expert.direction(expert.init(m), seen).arrays[0] is m.arrays[0]
+    flat = Muon(shapes=[(3, 2), (4,)])
+    np.testing.assert_array_equal(flat.seen(np.ones(10), np.zeros(10)), [1.0] * 6 + [0.0] * 4)
 
 
 WRONG = {
-    "momentum": (lambda: Muon(momentum=1.0), ValueError, "`Muon(momentum=...)`", "less than 1; got 1.0"),
     "steps": (lambda: Muon(steps=0), ValueError, "`Muon(steps=...)` must be a whole number of at least 1; got 0"),
     "a name": (lambda: Muon(coefficients="fast"), ValueError, "`Muon(coefficients=...)`", "'dion'", "got 'fast'"),
     "two": (lambda: Muon(coefficients=(1.5, -0.5)), ValueError, "`Muon(coefficients=...)`", "got (1.5, -0.5)"),

@@ -35,7 +35,7 @@ EXPERTS = {
     "every": EVERY,
     "objects": (Polar(steps=3), Function(torch.tanh), Shampoo()),
     "muon and soap": ("muon", Soap(every=2), "adam"),
-    "others of them": (Muon(nesterov=False, length="original", stacks=False), Soap(b1=None, every=1, limit=3)),
+    "others of them": (Muon(looks_ahead=False, length="original", stacks=False), Soap(b1=None, every=1, limit=3)),
 }
 
 

@@ -9,7 +9,7 @@ import torch
 from training import EVERY, NAMED, half, halved, tensors
 
 from o2nc import Blocks
-from o2nc.conversions import PracticalConversion
+from o2nc.conversions import LearnedScale, PracticalConversion
 from o2nc.directions import Adam, Function, Mask, Momentum, Muon, Polar, Shampoo, Sign, Soap, registry
 from o2nc.learners import ShortMemoryHedge
 from o2nc.torch import Hedged
@@ -88,7 +88,8 @@ def test_hedged_is_the_practical_conversion(name, seed):
     options = {"eps": 1e-4, "weight_decay": 0.1}
     opt = Hedged(params, 0.02, EXPERTS[name], betas=(0.8, 0.95), rho=0.9, c=3.0, **options)
     learner = ShortMemoryHedge(rho=0.9, c=3.0)
-    conversion = PracticalConversion(EXPERTS[name], lr=0.02, b1=0.8, b2=0.95, learner=learner, **options)
+    scale = LearnedScale()
+    conversion = PracticalConversion(EXPERTS[name], lr=0.02, b1=0.8, b2=0.95, learner=learner, scale=scale, **options)
     x = Blocks(tuple(a.clone() for a in values))
     state = conversion.init(x)
     for t in range(10):
@@ -119,13 +120,13 @@ def test_a_kernel_is_the_pure_formula(direction):
     scale = (1 - 0.8**5) ** 0.5
     kernel = kernel_of(direction.name, direction, True)
     kept = {f"mask.{direction.name}": half(m).to(m.dtype)}
-    view = View(m, root, 1e-3 * scale, kept, torch.empty_like(m))
+    view = View(m, root, 1e-3 * scale, kept)
     expected = direction.direction(state, m)
     factor = scale if kernel.factor == "adam" else 1.0
     torch.testing.assert_close(factor * kernel.of(view), expected, rtol=1e-13, atol=0)
     piece = slice(7, 19)
     kept = {key: a[piece] for key, a in kept.items()}
-    view = View(m[piece], root[piece], 1e-3 * scale, kept, torch.empty(12, dtype=m.dtype))
+    view = View(m[piece], root[piece], 1e-3 * scale, kept)
     torch.testing.assert_close(factor * kernel.of(view), expected[piece], rtol=1e-13, atol=0)
 
 
@@ -146,8 +147,8 @@ def test_many_tensors_are_those_one_by_one(name):
     """Packed in buckets or not, with weights for each tensor."""
     _, values = model(5)
     params, others = ([torch.nn.Parameter(a.clone()) for a in values] for _ in range(2))
-    opt = Hedged(params, 0.02, EXPERTS[name], weights="tensor")
-    alone = [Hedged([p], 0.02, EXPERTS[name]) for p in others]
+    opt = Hedged(params, 0.02, EXPERTS[name], weights="tensor", scale="fixed")
+    alone = [Hedged([p], 0.02, EXPERTS[name], scale="fixed") for p in others]
     for t in range(5):
         rng = np.random.default_rng(t)
         for p, q in zip(params, others, strict=True):

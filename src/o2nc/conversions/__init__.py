@@ -5,6 +5,7 @@ from .doubling import DoublingConversion
 from .nonsmooth import NonsmoothConversion
 from .practical import PracticalConversion
 from .prediction import PredictionConversion
+from .scales import FixedScale, LearnedScale
 from .segment import SegmentConversion
 from .smooth import SmoothConversion
 from .storm import StormConversion
@@ -14,6 +15,8 @@ from .untuned import UntunedConversion
 __all__ = [
     "Conversion",
     "DoublingConversion",
+    "FixedScale",
+    "LearnedScale",
     "NonsmoothConversion",
     "PracticalConversion",
     "PredictionConversion",

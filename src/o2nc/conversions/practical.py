@@ -1,38 +1,34 @@
 r"""The practical rule: hedging between the directions of other optimizers, for training.
 
-A round judges the last step by the new gradient, lets the learner learn from it, tracks the gradient, and moves. The
-front ends run this rule on trees and tensors; ``tests/reference_practical.py`` has it in plain loops.
+A round judges the traces of the experts by the new gradient, tracks the gradient, and moves; what was learned serves
+the next round. The front ends run this rule on trees and tensors; ``tests/reference_practical.py`` has it in loops.
 
-The learner and `charge` see K numbers. What there is once a block (counters, lengths) has shape (n,) for n `Blocks`,
-and (..., 1) for an array.
+The learner sees K numbers. What there is once a block (counters, rates) has shape (n,) for n `Blocks`, and (..., 1) for
+an array.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
-from ..directions import Adam, Direction, Numbers, OnMatrices, find_all
+from ..directions import Direction, Numbers, OnMatrices, find_all
+from ..directions.base import LENGTH, faded
 from ..learners import Learner, ShortMemoryHedge
 from ..learners.base import check_learner
-from ..states import leaves, rebuild
-from ..vectors import (
-    Blocks,
-    Vector,
-    apply,
-    check_like,
-    check_vector,
-    dimension,
-    leaf,
-    zero_scalar,
-    zeros_like,
-)
+from ..states import ByBlock, leaves, rebuild
+from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, spread, zero_scalar, zeros_like
 from .base import Conversion, check_given, registry
+from .scales import FixedScale, Scale
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
-COST = 0.4  # of a promise that is not kept, on top of what is missing
+GAMMA, RHO, RATE = 0.99, 0.999, 2.0  # the discounts of traces and learner, and the factor of its rate
+START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
 
 
@@ -42,74 +38,18 @@ class PracticalState(NamedTuple):
     t: Array  # the steps so far, (1,)
     m: Vector  # the tracker, the average gradient
     c1: Array  # its weight 1 - b1^t, with t counted from the first gradient of the block that is not 0
-    q: Array  # the average mean square of the gradient of a block
-    c2: Array  # its weight 1 - b2^t
-    f: Array  # the factor of the tracker in u
-    played: Array  # the learning rate of the last step; 0 where there was none
+    played: Array  # the rate of the last move of a block; 0 if there was none
     experts: tuple[Any, ...]  # the states of the directions
-    d: tuple[Vector, ...]  # the last directions of those that need a whole block; others are computed again
+    e: ByBlock  # for each block, the traces of the directions that differ on it
     learner: Any  # the state of the learner
+    scale: Any  # that of the scale
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
-
-
-class Judgement(NamedTuple):
-    """What a gradient says of the last step."""
-
-    kept: Array  # what is left of what each expert had promised, (..., K)
-    promised: Array  # what that was, (..., K)
-    square: Array  # the mean square of the gradient of a block
-    f: Array  # the factor at which the tracker would have promised what Adam's direction did; 0 if there is none
-
-
-class LastStep(NamedTuple):
-    """What `judge` needs to know of a step, of all blocks or of one."""
-
-    s: Vector  # the gradient where it ended
-    m: Vector  # the tracker of the step
-    c1: Numbers
-    f: Numbers
-    played: Numbers
-    experts: tuple[Any, ...]  # the states of the directions that are computed again
-    d: tuple[Vector, ...]  # the directions that were kept
-
-
-def charge(kept: Array, promised: Array) -> Array:
-    r"""What experts are charged: $\ell_k=-\bigl(g_k-\tfrac25(p_k-g_k)\bigr)/\max_jp_j$, with $|g_k|\le|p_k|$.
-
-    To first order expert k had promised the decrease $p_k$, and the next gradient finds that $g_k$ of it was kept. What
-    was kept counts, and what was not costs two fifths of itself on top. If nobody promised anything, losses are 0.
-
-    Args:
-        kept: g, of shape (..., K).
-        promised: p, of shape (..., K).
-
-    Reference: not in the paper; `tests/reference_practical.py`.
-
-    >>> import numpy as np
-    >>> charge(np.asarray([4.0, 1.0, -9.0]), np.asarray([2.0, 4.0, 1.0])).round(3)
-    array([-0.5 ,  0.05,  0.45])
-    """
-    xp, bound = _xp.namespace(kept), _xp.namespace(kept).abs(promised)
-    kept = xp.minimum(xp.maximum(kept, -bound), bound)
-    return -(kept - COST * (promised - kept)) * _xp.inverse(_xp.largest(promised))
-
-
-def counted(c: Array, b: Any, begun: Array) -> Array:
-    """The weight 1 - b^t of an average after one more round, if the rounds of its block have begun."""
-    xp = _xp.namespace(c)
-    return xp.where(begun, b * c + (1 - b), xp.zeros_like(c))
-
-
-def length(f: Array, q: Array, c2: Array) -> Array:
-    """The factor of the tracker in u: what the judgement found, else one over the root mean square of the past."""
-    xp = _xp.namespace(f)
-    return xp.where(f > 0, f, xp.sqrt(c2 * _xp.inverse(q)))
 
 
 def rate(lr: Any) -> Any:
     """A learning rate of a schedule: raise if it is a number that is not finite, or negative; in an array that is 0.
 
-    Arrays may have no value yet, under ``jit``. With a rate of 0 a step moves nothing and promises nothing.
+    Arrays may have no value yet, under ``jit``. With a rate of 0 a step moves nothing and is worth nothing.
 
     >>> import numpy as np
     >>> rate(np.asarray([0.1, np.nan, -1.0]))
@@ -125,27 +65,34 @@ def rate(lr: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class PracticalConversion(Conversion):
-    r"""Weighs the directions of other optimizers by how well they keep what they promise.
+    r"""Weighs the directions of other optimizers by what their last steps would still be worth.
 
-    $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad m\leftarrow b_1m+(1-b_1)s.$$
+    $$x\leftarrow(1-\eta\lambda)\,x-\eta\,u,\qquad u\propto\sum_kw_kd_k,\qquad\eta=lr\,\sigma,\qquad
+    m\leftarrow b_1m+(1-b_1)s.$$
 
-    The gradient at the end of a step judges the step: expert k had promised a decrease of
-    $p_k=lr\langle\hat m,d_k\rangle$, of which the new gradient finds $g_k=lr\langle s,d_k\rangle$, and is charged as
-    `charge` says. The learner makes the weights of these losses. Scale-free directions see the tracker $\hat m$ without
-    the weight of its zero start, and are played as they are. The others see $u=f\hat m$, with the factor f of the block
-    at which it would have promised what `Adam` did in the last step, $f=\langle\hat m,d\rangle/\langle\hat m,\hat m
-    \rangle$; in the first step, and where no expert is `Adam`, $f=1/\sqrt{\hat q}$ with the average $\hat q$ of $s^2$
-    over the block and its past. Gradients of a block before the first that is not 0 count for nothing.
+    Every expert has a trace $e_k\leftarrow\gamma e_k+d_k$ of its directions. A new gradient charges it
+    $\ell_k=-\eta\langle s,e_k\rangle$, to first order what the last steps along expert k would change now; what swings
+    across a valley cancels in the trace. The learner makes the weights of these losses, and the scale $\sigma$ grows
+    while the mixture $-\sum_kw_k\ell_k$ would still help. Both serve the next step: they lag by one, so that a step may
+    judge and move in one pass.
+
+    If all experts have one direction on a block, u is that one, at its own length. If not, each is brought to a root
+    mean square of 0.2, and so is their mixture, since directions that disagree shorten each other. Directions see the
+    tracker $\hat m$ without the weight of its zero start; those that look ahead (`o2nc.directions.Muon`) see
+    $b_1m+(1-b_1)s$ in its place. Below ``eps`` a mixture fades. Gradients of a block before the first that is not 0
+    count for nothing.
 
     Args:
-        experts: names of `o2nc.directions.registry`, directions, or functions of u.
+        experts: names of `o2nc.directions.registry`, directions, or functions of $\hat m$.
         lr: the learning rate, that of AdamW: a number, one a block, or a schedule of the steps so far; a value of an
             array that is not finite, or negative, counts as 0.
         b1: the discount of the tracker.
-        b2: the discount of squared gradients, also that of directions given by name.
-        eps: of directions given by name.
+        b2: the discount of the squared gradients of Adam, if it is given by name.
+        eps: of directions given by name, and the size of a tracker below which a mixture fades.
         weight_decay: $\lambda$, decoupled.
+        gamma: the discount of the traces; the last $1/(1-\gamma)$ steps are judged.
         learner: over K losses.
+        scale: `FixedScale` or `LearnedScale`.
         matrices: for each block, whether directions of matrices may take it as one; by default all may.
 
     Reference: not in the paper, and without a certificate; `tests/reference_practical.py` has it in plain loops.
@@ -153,27 +100,30 @@ class PracticalConversion(Conversion):
     >>> import numpy as np
     >>> conversion, x = PracticalConversion(["momentum", "adam"], lr=0.1), np.asarray([2.0, -1.0])
     >>> state = conversion.init(x)
-    >>> for _ in range(50):
+    >>> for _ in range(80):
     ...     dx, state = conversion.update(2 * x, state, x)
     ...     x = x + dx
-    >>> bool(np.max(np.abs(x)) < 0.3), conversion.weights(state).shape
+    >>> bool(np.max(np.abs(x)) < 0.5), conversion.weights(state).shape
     (True, (2,))
     """
 
-    experts: Sequence[str | Direction | Callable] = ("momentum", "adam", "polar")
-    lr: Any = 1e-3
-    b1: float = 0.9
+    experts: Sequence[str | Direction | Callable] = ("muon", "soap")
+    lr: Any = START
+    b1: float = 0.95
     b2: float = 0.999
     eps: float = 1e-8
     weight_decay: float = 0.0
-    learner: Learner = field(default_factory=lambda: ShortMemoryHedge(rho=0.99, c=10.0))
+    gamma: float = GAMMA
+    learner: Learner = field(default_factory=lambda: ShortMemoryHedge(rho=RHO, c=RATE))
+    scale: Scale = field(default_factory=FixedScale)
     matrices: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
-        numbers = {"b1": check_share, "b2": check_share, "eps": check_number, "weight_decay": check_number}
+        shares, numbers = ("b1", "b2", "gamma"), ("eps", "weight_decay")
+        checks = dict.fromkeys(shares, check_share) | dict.fromkeys(numbers, check_number)
         if not callable(self.lr) and not isinstance(self.lr, tuple):
-            numbers["lr"] = check_number
-        for name, check in numbers.items():
+            checks["lr"] = check_number
+        for name, check in checks.items():
             if not _xp.is_array(getattr(self, name)):  # an array may have no value yet
                 check(f"PracticalConversion({name}=...)", getattr(self, name))
         experts = find_all(self.experts, b2=self.b2, eps=self.eps)
@@ -181,6 +131,9 @@ class PracticalConversion(Conversion):
             experts = [replace(e, matrices=self.matrices) if isinstance(e, OnMatrices) else e for e in experts]
         object.__setattr__(self, "experts", tuple(experts))
         check_learner("PracticalConversion(learner=...)", self.learner, len(experts))
+        if not all(callable(getattr(self.scale, name, None)) for name in ("init", "factor", "learn")):
+            got = repr(self.scale)
+            raise TypeError(f"`PracticalConversion(scale=...)` must be a FixedScale or a LearnedScale; got {got}.")
 
     @property
     def needs(self) -> frozenset[str]:
@@ -191,42 +144,48 @@ class PracticalConversion(Conversion):
     def init(self, x: Vector, *, tau: Any = None) -> PracticalState:
         """No gradient so far."""
         check_vector("x", x)
-        zero = Numbers.zeros(x).values
+        zero, blocks = Numbers.zeros(x).values, _blocks(x)
         losses = _xp.zeros((*zero_scalar(x).shape[:-1], len(self.experts)), leaf(x))
+        differing = (len(set(same)) for same in self._same(x))
         return PracticalState(
             t=_xp.first_round(leaf(x)) - 1,
             m=zeros_like(x),
             c1=zero,
-            q=zero,
-            c2=zero,
-            f=zero,
             played=zero,
             experts=tuple(expert.init(x) for expert in self._directions),
-            d=tuple(zeros_like(x) for expert in self._directions if expert.whole),
+            e=ByBlock(tuple((_xp.namespace(a).zeros_like(a),) * n for a, n in zip(blocks, differing, strict=True))),
             learner=self.learner.init(losses),
+            scale=self.scale.init(zero_scalar(x)),
             regret=losses,
         )
 
     def update(
         self, s: Vector, state: PracticalState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, PracticalState]:
-        """Judge the last step by the gradient s, learn, track, and move."""
+        """Judge the traces by the gradient s, track, move, and learn for the next step."""
         check_like("s", s, state.m)
         check_given(self, x=x)
-        judgement, w = self.judge(s, state), self.weights(state)
-        losses = charge(judgement.kept, judgement.promised)
-        learned = self.learner.learn(state.learner, losses)
-        regret = state.regret + _xp.inner(w, losses) - losses
-        w = self.learner.weights(learned)
-        s = apply(lambda a: _xp.after(a, w), s)
-        lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s))
-        tracked = self.track(s, lr, judgement, state)._replace(learner=learned, regret=regret)
-        dx, after = self.move(w, tracked)
+        w, square, losses = self.weights(state), *self._judged(s, state)
+        lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s)) * self.factor(state)
+        begun = (state.c1 > 0) | (square > 0)
+        tracked = self._tracked(s, begun, lr, state)
+        dx, e = self._moved(w, s, tracked)
+        had = _xp.inner(w, losses)
+        after = tracked._replace(
+            e=e,
+            learner=self.learner.learn(state.learner, losses),
+            scale=self.scale.learn(state.scale, -had),
+            regret=state.regret + had - losses,
+        )
         return (dx - Numbers(self.weight_decay * lr + 0 * after.played).times(x) if self.needs else dx), after
 
     def weights(self, state: PracticalState) -> Array:
         """w, of shape (..., K)."""
         return self.learner.weights(state.learner)
+
+    def factor(self, state: PracticalState) -> Array | float:
+        """The factor of the learning rate in the next step, of shape (..., 1), or 1."""
+        return self.scale.factor(state.scale)
 
     def sums(self, state: PracticalState) -> dict[str, Array]:
         """The regret against each expert, (..., K)."""
@@ -236,91 +195,117 @@ class PracticalConversion(Conversion):
         """The step, the samples and the learner are not those of a theorem."""
         return PRACTICAL
 
-    def judge(self, s: Vector, state: PracticalState) -> Judgement:
-        """What the gradient s says of the step that led to it."""
-        experts = tuple(() if e.whole else own for e, own in zip(self._directions, state.experts, strict=True))
-        c1, f, played = (Numbers(values) for values in (state.c1, state.f, state.played))
-        step = LastStep(s, state.m, c1, f, played, experts, state.d)
-        blocks = [_block(step, i) for i in range(len(s.arrays))] if isinstance(s, Blocks) else [step]
-        kept = promised = 0 * state.regret
-        square, found, concat = [], [], _xp.namespace(state.regret).concat
-        for one, adam in zip(blocks, self._adam(s), strict=True):
-            ss, mm, *products = self._products(one)
-            kept = kept + concat(products[::2], axis=-1) * one.played.values
-            hats = one.played.values * _xp.inverse(one.c1.values)
-            promised = promised + concat(products[1::2], axis=-1) * hats
-            square.append(ss / max(dimension(one.s), 1))
-            found.append(0 * mm if adam is None else one.c1.values * products[2 * adam + 1] * _xp.inverse(mm))
-        return Judgement(kept, promised, concat(square, axis=-1), concat(found, axis=-1))
-
-    def track(self, s: Vector, lr: Array, judgement: Judgement, state: PracticalState) -> PracticalState:
-        """Average the gradient in, and show it to the directions."""
-        b1, b2 = self.b1, self.b2
-        begun = (state.c1 > 0) | (judgement.square > 0)
-        q, c2 = b2 * state.q + (1 - b2) * judgement.square, counted(state.c2, b2, begun)
-        pairs = zip(self._directions, state.experts, strict=True)
-        return state._replace(
-            t=state.t + 1,
-            m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
-            c1=counted(state.c1, b1, begun),
-            q=q,
-            c2=c2,
-            f=length(judgement.f, q, c2),
-            played=lr * _xp.indicator(begun, lr),
-            experts=tuple(_chosen(begun, expert.learn(before, s), before) for expert, before in pairs),
-        )
-
-    def move(self, w: Array, state: PracticalState) -> tuple[Vector, PracticalState]:
-        """The displacement along the mixture of the directions, and the state with those to keep."""
-        found = self._played(state.m, Numbers(state.c1), Numbers(state.f), state.experts, None)
-        step = found[0] * w[..., :1]
-        for k, d in enumerate(found[1:], start=1):
-            step = step + d * w[..., k : k + 1]
-        kept = tuple(d for d, expert in zip(found, self._directions, strict=True) if expert.whole)
-        return Numbers(-state.played).times(step), state._replace(d=kept)
+    @property
+    def _looks_ahead(self) -> bool:
+        return any(getattr(each, "looks_ahead", False) for each in self._directions)
 
     @property
     def _directions(self) -> tuple[Direction, ...]:
         return self.experts  # type: ignore[return-value]
 
-    def _played(self, m: Vector, c1: Numbers, f: Numbers, experts: Sequence[Any], kept: Any) -> list[Vector]:
-        """The directions for the tracker m: scale-free ones see m^, the others u; whole ones are ``kept``, if given."""
-        hat = c1.map(_xp.inverse).times(m)
-        u, last = f.times(hat), iter(kept or ())
-        pairs = zip(self._directions, experts, strict=True)
-        return [next(last) if kept and e.whole else e.direction(own, hat if e.scale_free else u) for e, own in pairs]
+    def _judged(self, s: Vector, state: PracticalState) -> tuple[Array, Array]:
+        """The sum of s^2 of each block, and what the experts are charged, (..., K)."""
+        squares, losses, concat = [], 0 * state.regret, _xp.namespace(state.regret).concat
+        for i, (a, traces, same) in enumerate(zip(_blocks(s), state.e.parts, self._same(s), strict=True)):
+            square, *products = _sums(s, lambda a, *traces: [a * a, *(a * e for e in traces)], a, *traces)
+            squares.append(square)
+            losses = losses - concat([products[j] for j in same], axis=-1) * _number(s, state.played, i)
+        return concat(squares, axis=-1), losses
 
-    def _products(self, step: LastStep) -> list[Array]:
-        """<s, s> and <m, m> of one block, and for the last direction d of each expert <s, d> and <m, d>."""
-        inside = [v for _, v in leaves(step, kept=PER_BLOCK)]
+    def _tracked(self, s: Vector, begun: Array, lr: Array, state: PracticalState) -> PracticalState:
+        """Average the gradient in, and show it to the directions."""
+        xp, b1 = _xp.namespace(begun), self.b1
+        pairs = zip(self._directions, state.experts, strict=True)
+        return state._replace(
+            t=state.t + 1,
+            m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
+            c1=xp.where(begun, b1 * state.c1 + (1 - b1), xp.zeros_like(state.c1)),
+            played=lr * _xp.indicator(begun, lr),
+            experts=tuple(_chosen(begun, expert.learn(before, s), before) for expert, before in pairs),
+        )
 
-        def terms(*pieces: Array) -> list[Array]:
-            new = iter(pieces)
-            filled = (Blocks((next(new),)) if isinstance(v, Blocks) else v for v in inside)
-            s, m, c1, f, _, experts, kept = rebuild(step, filled, PER_BLOCK)
-            ds = [leaf(d) for d in self._played(m, c1, f, experts, kept)]
-            return [leaf(s) ** 2, leaf(m) ** 2, *(a * d for d in ds for a in (leaf(s), leaf(m)))]
+    def _moved(self, w: Array, s: Vector, state: PracticalState) -> tuple[Vector, ByBlock]:
+        """The displacement along the mixture of the directions, and the traces with them."""
+        b1, unbiased = self.b1, Numbers(state.c1).map(_xp.inverse)
+        m = unbiased.times(state.m)
+        ahead = apply(lambda m, a: b1 * m + (1 - b1) * a, m, unbiased.times(s)) if self._looks_ahead else m
+        pairs = zip(self._directions, state.experts, strict=True)
+        found = [_blocks(each.direction(own, shown(each, m, ahead))) for each, own in pairs]
+        steps, parts = [], []
+        for i, (hat, traces, same) in enumerate(zip(_blocks(m), state.e.parts, self._same(s), strict=True)):
+            ds = [found[same.index(j)][i] for j in range(len(traces))]
+            shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(traces))]
+            ds, u = self._mixed(s, hat, ds, shares)
+            steps.append(-u * _beside(s, _number(s, state.played, i), u))
+            parts.append(tuple(self.gamma * e + d for e, d in zip(traces, ds, strict=True)))
+        return Blocks(tuple(steps)) if isinstance(s, Blocks) else steps[0], ByBlock(tuple(parts))
 
-        if isinstance(step.s, Blocks):
-            return _xp.sums(terms, *(v.arrays[0] for v in inside if isinstance(v, Blocks)))
-        return [_xp.namespace(term).sum(term, axis=-1, keepdims=True) for term in terms()]
+    def _mixed(self, s: Vector, hat: Array, ds: list[Array], shares: list[Array]) -> tuple[list[Array], Array]:
+        """The directions of a block as they are judged, and their mixture."""
+        if len(ds) == 1:
+            return ds, ds[0]
+        fade = faded(_size(s, hat), self.eps)
+        ds = [d * (LENGTH * _xp.inverse(_size(s, d))) for d in ds]
+        u = reduce(add, (d * _beside(s, share, d) for d, share in zip(ds, shares, strict=True)))
+        return [d * fade for d in ds], u * (fade * LENGTH * _xp.inverse(_size(s, u)))
 
-    def _adam(self, s: Vector) -> list[int | None]:
-        """For each block, which expert plays the direction of `Adam`, if any does."""
-        n = len(s.arrays) if isinstance(s, Blocks) else 1
-        on = [e.on(s) if isinstance(e, OnMatrices) and isinstance(s, Blocks) else (e,) * n for e in self._directions]
-        return [next((k for k, blocks in enumerate(on) if isinstance(blocks[i], Adam)), None) for i in range(n)]
+    def _same(self, x: Vector) -> list[list[int]]:
+        """For each block and expert the number of its direction, among those that differ on the block."""
+        n = len(_blocks(x))
+        on = [e.on(x) if isinstance(e, OnMatrices) and isinstance(x, Blocks) else (e,) * n for e in self._directions]
+        found = []
+        for directions in zip(*on, strict=True):
+            differing: list[Direction] = []
+            differing += [d for k, d in enumerate(directions) if d not in directions[:k]]
+            found.append([differing.index(d) for d in directions])
+        return found
 
 
-def _block(state: Any, i: int) -> Any:
-    """What a state has to say of block i of `Blocks`."""
+def shown(direction: Direction, m: Vector, ahead: Vector) -> Vector:
+    """What a direction sees: m, or what is one sample ahead if it looks ahead, which its fallback does not.
 
-    def part(v: Any) -> Any:
-        if isinstance(v, Blocks):
-            return Blocks((v.arrays[i],))
-        return v.map(lambda values: values[i : i + 1]) if isinstance(v, Numbers) else v
+    >>> import numpy as np
+    >>> from o2nc.directions import Muon
+    >>> m, ahead = (Blocks((np.full((1, 1), c), np.full(1, c))) for c in (0, 1))
+    >>> shown(Muon(), m, ahead)
+    Blocks(arrays=(array([[1]]), array([0])))
+    """
+    if not getattr(direction, "looks_ahead", False):
+        return m
+    return direction.seen(ahead, m) if isinstance(direction, OnMatrices) else ahead
 
-    return rebuild(state, (part(v) for _, v in leaves(state, kept=PER_BLOCK)), PER_BLOCK)
+
+def _blocks(v: Vector) -> tuple[Array, ...]:
+    return v.arrays if isinstance(v, Blocks) else (v,)
+
+
+def _number(s: Vector, values: Array, i: int) -> Array:
+    """The number of block i, of shape (1,); of an array (..., 1)."""
+    return values[i : i + 1] if isinstance(s, Blocks) else values
+
+
+def _beside(s: Vector, number: Array, a: Array) -> Any:
+    """A number in the shape that broadcasts against a block."""
+    return spread(number, a) if isinstance(s, Blocks) else number
+
+
+def _share(w: Array, ks: list[int]) -> Array:
+    """The weight of several experts together, (..., 1)."""
+    return reduce(add, (w[..., k : k + 1] for k in ks))
+
+
+def _sums(s: Vector, terms: Callable[..., list[Array]], *arrays: Array) -> list[Array]:
+    """Sums over the entries of a block, (1,); over those of an array (..., 1)."""
+    if isinstance(s, Blocks):
+        return _xp.sums(terms, *arrays)
+    return [_xp.namespace(term).sum(term, axis=-1, keepdims=True) for term in terms(*arrays)]
+
+
+def _size(s: Vector, a: Array) -> Any:
+    """The root mean square of a block, beside it."""
+    n = math.prod(a.shape) if isinstance(s, Blocks) else a.shape[-1]
+    (total,) = _sums(s, lambda a: [a * a], a)
+    return _beside(s, _xp.namespace(total).sqrt(total / max(n, 1)), a)
 
 
 def _chosen(begun: Array, new: Any, old: Any) -> Any:

@@ -100,6 +100,12 @@ class OnMatrices:
         blocks = Blocks(tuple(b if Z is None else reshape(Z, a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())
 
+    def seen(self, matrices: Vector, others: Vector) -> Vector:
+        """The matrices of one vector and the other blocks of another."""
+        triples = zip(self.as_matrices(matrices), self._blocks(matrices), self._blocks(others), strict=True)
+        blocks = Blocks(tuple(b if A is None else a for A, (a, _), (b, _) in triples))
+        return blocks if isinstance(matrices, Blocks) else join(blocks, self.shapes or ())
+
     def lengthened(self, Z: Array) -> Array:
         """The direction of a matrix at the length at which it is played: a root mean square of 0.2."""
         return at_length(Z)

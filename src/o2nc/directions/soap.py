@@ -243,6 +243,6 @@ def _where(condition: Array, new: SoapBlock, old: SoapBlock) -> SoapBlock:
 
 registry.add(
     "soap",
-    lambda eps=FLOOR, **options: Soap(fallback=Adam(eps=eps, **options), floor=eps, eps=eps),
+    lambda eps=FLOOR, **options: Soap(fallback=Adam(eps=eps, **options), floor=eps, b1=None, eps=eps),
     "Adam in the eigenbasis of Shampoo",
 )

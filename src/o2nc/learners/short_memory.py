@@ -14,7 +14,7 @@ class ShortMemoryState(NamedTuple):
     """What the rule remembers."""
 
     C: Array  # discounted losses of the experts, (..., K)
-    V: Array  # discounted squares of the ranges of the losses, (..., 1)
+    R: Array  # the root of the discounted squares of the ranges of the losses, (..., 1)
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ShortMemoryHedge(ExponentialWeights):
 
     Args:
         rho: the discount, in [0, 1).
-        c: the factor of the rate.
+        c: the factor of the rate; with 0 weights stay equal for ever.
 
     Reference: not in the paper; the practical rule of the front ends.
 
@@ -45,22 +45,20 @@ class ShortMemoryHedge(ExponentialWeights):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_share("ShortMemoryHedge(rho=...)", self.rho)
-        check_number("ShortMemoryHedge(c=...)", self.c, positive=True)
+        check_number("ShortMemoryHedge(c=...)", self.c)
 
     def init(self, losses: Array) -> ShortMemoryState:
         """No loss so far."""
-        return ShortMemoryState(C=losses, V=losses[..., :1])
+        return ShortMemoryState(C=losses, R=losses[..., :1])
 
     def weights(self, state: ShortMemoryState) -> Array:
         """w_t, of shape (..., K)."""
-        xp = _xp.namespace(state.V)
-        root = xp.sqrt(xp.where(state.V > 0, state.V, xp.ones_like(state.V)))
-        return self.tilted(state.C * (-self.c * math.sqrt(math.log(state.C.shape[-1])) / root))
+        return self.tilted(state.C * (-self.c * math.sqrt(math.log(state.C.shape[-1])) * _xp.inverse(state.R)))
 
     def learn(self, state: ShortMemoryState, losses: Array) -> ShortMemoryState:
         """Discount the past, add the losses of the experts and the square of their range."""
         spread = _xp.namespace(losses).max(losses, axis=-1, keepdims=True) - _xp.smallest(losses)
-        return ShortMemoryState(C=self.rho * state.C + losses, V=self.rho**2 * state.V + spread * spread)
+        return ShortMemoryState(C=self.rho * state.C + losses, R=_xp.hypot(self.rho * state.R, spread))
 
 
 registry.add(

@@ -4,7 +4,7 @@ Every operation of an optimizer is short and elementwise, so its cost is that of
 in pieces that stay in the cache through all operations of a step; small ones are packed, since each call has a price.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +15,7 @@ from .kernels import Kernel
 Tensor = torch.Tensor
 SIZE = 2**17  # entries of a bucket
 UNCUT = 2**62  # no tensor has so many entries
-FACTORS = ("one", "u", "adam")  # of the arrays of kernels
+FACTORS = ("one", "hat", "adam")  # of the arrays of kernels
 
 
 class Entries(NamedTuple):
@@ -95,18 +95,22 @@ class Bucket:
         entries: which.
         kernels: of the experts, each once, though several may be the same for these parameters.
         group: the number of the group.
+        traces: the keys of the traces of the kernels; none if nobody asks for them.
 
     Reference: none.
     """
 
-    def __init__(self, entries: Entries, kernels: Sequence[Kernel], group: int):
-        self.entries, self.kernels, self.group = entries, tuple(dict.fromkeys(kernels)), group
+    def __init__(self, entries: Entries, kernels: Sequence[Kernel], group: int, traces: Sequence[str]):
+        self.entries, self.kernels, self.group, self.traces = entries, tuple(dict.fromkeys(kernels)), group, traces
         keys = [kernel.key for kernel in self.kernels if kernel.key]
-        self.kept = [key for key in keys if key != "root"]
+        self.kept = [kernel.key for kernel in self.kernels if kernel.key and kernel.key != "root"]
         self.tracked = ("m", "root") if "root" in keys else ("m",)
-        self.has_stored = any(kernel.is_stored for kernel in self.kernels)
-        self.ks = [tuple(k for k, other in enumerate(kernels) if other == kernel) for kernel in self.kernels]
         self._views: dict[str, Tensor] = {}
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are several directions, whose lengths must be known before they can be played."""
+        return len(self.kernels) > 1
 
     def take(self, key: str, tensors: Sequence[Tensor]) -> Tensor:
         """The entries of state tensors; those of a piece are always the same view."""
@@ -121,6 +125,11 @@ class Layout(NamedTuple):
     """The buckets of the parameters that have gradients, and how to bring together what is found on each."""
 
     buckets: list[Bucket]
-    places: tuple[Tensor, ...]  # row and column of the sums that are found, bucket by bucket
     choice: Tensor  # for each row and expert of its group, which of the kernels of its buckets
-    factor: Tensor  # ... and which of the `FACTORS`
+    factor: Tensor  # for each row and kernel of its buckets, which of the `FACTORS`
+    differing: Tensor  # for each row, how many kernels there are
+
+    def places(self, count: Callable[[Bucket], int]) -> tuple[Tensor, ...]:
+        """Row and column of sums that are found bucket by bucket, ``count`` of them in each."""
+        found = [(row, column) for each in self.buckets for column in range(count(each)) for row in each.entries.rows]
+        return torch.tensor(found, dtype=torch.long).reshape(-1, 2).unbind(-1)

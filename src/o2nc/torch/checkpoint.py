@@ -19,10 +19,10 @@ from ..vectors import Blocks
 from .parameter_groups import check_choice, listed
 from .shards import laid_out, local
 
-VERSION = 2  # of the layout of ``state_dict``
+VERSION = 3  # of the layout of ``state_dict``
 NUMBERS = 4  # that Philox makes of one counter
 BY_BLOCK = (Blocks, ByBlock)
-NONNEGATIVE = frozenset({"t", "q", "f", "played", "root", "V", "step"})  # keys of counters, squares and rates
+NONNEGATIVE = frozenset({"t", "played", "size", "root", "R", "scale.root", "step"})  # keys of counters, sizes and rates
 WHOLE = frozenset({"t", "step"})
 Entry = dict[str, Any]  # what an optimizer keeps for one parameter
 Form = State  # the structure of a state, with the key of each leaf in its place; for `Blocks`, in Blocks
@@ -239,7 +239,7 @@ def check_version(found: Any, name: str) -> None:
     >>> check_version(1, "Hedged")
     Traceback (most recent call last):
         ...
-    ValueError: `state_dict` must be of `Hedged`, version 2; got version 1.
+    ValueError: `state_dict` must be of `Hedged`, version 3; got version 1.
     """
     if found != VERSION:
         got = "one of another optimizer" if found is None else f"version {found}"

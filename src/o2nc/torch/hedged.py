@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from ..conversions.practical import GAMMA, RATE, RHO, START
 from ..directions import Mask, find
 from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
 from .parameter_groups import (
@@ -24,20 +25,22 @@ from .shards import laid_out, local, split_axes
 from .state import Experts, Table, masked
 from .step import Step
 
-SAME = ("experts", "weights")  # what a checkpoint cannot change
+SAME = ("experts", "scale", "weights")  # what a checkpoint cannot change
 PATIENCE = 200  # steps after which learners that have not moved are named
 
 
 class Hedged(Optimizer):
-    r"""Weighs the directions of other optimizers by how well they keep what they promise.
+    r"""Weighs the directions of other optimizers by what their last steps would still be worth, and learns its scale.
 
-    $$x\leftarrow(1-lr\,\lambda)\,x-lr\sum_kw_kd_k,\qquad w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
+    $$x\leftarrow(1-\eta\lambda)\,x-\eta\,u,\qquad u\propto\sum_kw_kd_k,\qquad\eta=lr\,\sigma,\qquad
+    w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
 
-    $d_k$ the direction of expert k, a function of the tracker $m\leftarrow b_1m+(1-b_1)s$. The gradient at the end of
-    a step judges it: to first order expert k had promised the decrease $p_k=lr\langle\hat m,d_k\rangle$, of which
-    the new gradient finds $g_k=lr\langle s,d_k\rangle$ kept, $|g_k|\le p_k$. Its loss is
-    $\ell_k=-(g_k-\tfrac25(p_k-g_k))/\max_jp_j$, and $C\leftarrow\rho C+\ell$,
-    $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$. This is practical: it has no certificate.
+    $d_k$ the direction of expert k, a function of the tracker $m\leftarrow b_1m+(1-b_1)s$ and its past. Every expert
+    has a trace $e_k\leftarrow\gamma e_k+d_k$, and a new gradient charges it $\ell_k=-\eta\langle s,e_k\rangle$: to
+    first order what its last steps would change now. $C\leftarrow\rho C+\ell$ and
+    $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$; and $\log\sigma$ grows while the mixture would still help, see
+    `o2nc.conversions.LearnedScale`. Weights and scale serve the next step. Where several experts differ, each is
+    brought to a root mean square of 0.2, and so is their mixture. This is practical: it has no certificate.
 
     State is kept per parameter, in float64 for those in float64 and else in float32; for a parameter that is narrower,
     a point in float32 is kept too, and moves in its place. A parameter without a gradient is left out of a step.
@@ -45,19 +48,22 @@ class Hedged(Optimizer):
 
     Args:
         params: parameters, named parameters, or groups (see `groups`) with their own ``lr``, ``betas``, ``eps``,
-            ``weight_decay``, ``experts``, ``weights``, ``matrices`` and ``maximize``.
-        lr: the learning rate, that of AdamW; a number or a tensor with one entry.
-        experts: names, as "momentum", "adam", "polar", "sign", "shampoo", "muon" and "soap"; directions of
+            ``weight_decay``, ``experts``, ``scale``, ``weights``, ``matrices`` and ``maximize``.
+        lr: the learning rate, that of AdamW; a number or a tensor with one entry. A learned scale starts there; None
+            is 0.01. A scheduler multiplies what is learned.
+        experts: names, as "muon", "soap", "adam", "momentum", "sign", "polar" and "shampoo"; directions of
             `o2nc.directions`, or your own; or functions of the tracker.
-        betas: $b_1$ of the tracker and $b_2$ of the squared gradients.
-        eps: $\epsilon$ of Adam.
-        weight_decay: $\lambda$, decoupled.
+        betas: $b_1$ of the tracker and $b_2$ of the squared gradients of Adam.
+        eps: $\epsilon$ of Adam, and the size of a tracker below which mixtures fade.
+        weight_decay: $\lambda$, decoupled, and times the learned scale as the step is.
+        scale: "learned", or "fixed" for exactly ``lr``. Groups that learn have one scale.
         weights: whether the experts have the same weights in all groups that have the same experts ("shared"), in each
             "group", or in each "tensor".
-        matrices: whether directions of matrices, as "polar", take tensors with two axes or more as such; if not, they
-            are "adam" for them.
+        matrices: whether directions of matrices, as "muon", take tensors with two axes or more as such; None for all
+            but tables, with eight times as many rows as columns. On others they are "adam".
+        gamma: the discount of the traces.
         rho: the discount of the learner.
-        c: the factor of its rate.
+        c: the factor of its rate; with 0 weights stay equal for ever.
         maximize: whether the objective is maximised.
         nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step. Either way
             neither parameters nor state change.
@@ -67,28 +73,30 @@ class Hedged(Optimizer):
     Reference: `o2nc.conversions.PracticalConversion`, of which this is the fast path; they agree.
 
     >>> x = torch.tensor([[2.0, -1.0]], requires_grad=True)
-    >>> opt = Hedged([x], lr=0.1)
-    >>> for _ in range(50):
+    >>> opt = Hedged([x])
+    >>> for _ in range(200):
     ...     opt.zero_grad()
     ...     (x**2).sum().backward()
     ...     opt.step()
-    >>> bool(x.abs().max() < 0.3)
+    >>> bool(x.abs().max() < 0.1)
     True
     """
 
     def __init__(
         self,
         params: Any,
-        lr: float | torch.Tensor = 1e-3,
-        experts: Any = ("momentum", "adam", "polar"),
+        lr: float | torch.Tensor | None = None,
+        experts: Any = ("muon", "soap"),
         *,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: tuple[float, float] = (0.95, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        scale: str = "learned",
         weights: str = "shared",
-        matrices: bool = True,
-        rho: float = 0.99,
-        c: float = 10.0,
+        matrices: bool | None = None,
+        gamma: float = GAMMA,
+        rho: float = RHO,
+        c: float = RATE,
         maximize: bool = False,
         nonfinite: str = "raise",
         foreach: bool | None = None,
@@ -99,8 +107,9 @@ class Hedged(Optimizer):
         self._experts: list[Experts] = []
         self._first_of: dict[Any, dict[str, Any]] = {}  # of the groups with shared weights, by experts
         defaults = {
-            "lr": lr, "experts": experts, "betas": betas, "eps": eps, "weight_decay": weight_decay, "weights": weights,
-            "matrices": matrices, "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
+            "lr": START if lr is None else lr, "experts": experts, "betas": betas, "eps": eps,
+            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices, "gamma": gamma,
+            "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
         super().__init__(params, defaults, nonfinite)
 

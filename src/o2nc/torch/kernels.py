@@ -24,7 +24,6 @@ class View(NamedTuple):
     root: Any = None  # of the average squared gradient, where a direction needs it
     floor: Any = 0.0  # eps, in the units of the root
     kept: Mapping[str, Tensor] = {}  # masks, and directions that were computed tensor by tensor
-    scratch: Any = None  # memory for results, so that none is asked of the system; None in compiled code
     low: Any = FLOOR  # eps, in the units of the tracker
 
 
@@ -35,47 +34,46 @@ class Kernel(NamedTuple):
     tensor([3., 4.])
     """
 
-    array: Callable[[View, str], Tensor]
-    factor: str  # of the array: "one", "u" (u = f m^) or "adam"
-    key: str = ""  # of the tensor of the state that it reads besides the tracker
+    array: Callable[[View, str, Any], Tensor]
+    factor: str  # of the array: "one", "hat" (that of m^) or "adam"
+    key: str = ""  # of the tensor that it reads besides the tracker
 
     @property
     def is_stored(self) -> bool:
         """Whether it reads a direction that was computed tensor by tensor."""
         return self.array is stored
 
-    def of(self, view: View) -> Tensor:
-        """The array."""
-        return self.array(view, self.key)
+    def of(self, view: View, out: Any = None) -> Tensor:
+        """The array; in ``out`` if it must be computed, so that no memory is asked of the system."""
+        return self.array(view, self.key, out)
 
 
-def momentum(view: View, key: str) -> Tensor:
+def momentum(view: View, key: str, out: Any) -> Tensor:
     """m."""
     return view.m
 
 
-def adam(view: View, key: str) -> Tensor:
+def adam(view: View, key: str, out: Any) -> Tensor:
     """m / (root + floor)."""
-    return torch.div(view.m, torch.add(view.root, view.floor, out=view.scratch), out=view.scratch)
+    return torch.div(view.m, torch.add(view.root, view.floor, out=out), out=out)
 
 
-def sign(view: View, key: str) -> Tensor:
+def sign(view: View, key: str, out: Any) -> Tensor:
     """0.2 sign(m), less where m is below the floor."""
-    part = torch.div(view.m, view.low, out=view.scratch)
-    return torch.mul(torch.clamp(part, -1, 1, out=view.scratch), LENGTH, out=view.scratch)
+    return torch.mul(torch.clamp(torch.div(view.m, view.low, out=out), -1, 1, out=out), LENGTH, out=out)
 
 
-def mask(view: View, key: str) -> Tensor:
+def mask(view: View, key: str, out: Any) -> Tensor:
     """m times the mask."""
-    return torch.mul(view.m, view.kept[key], out=view.scratch)
+    return torch.mul(view.m, view.kept[key], out=out)
 
 
-def stored(view: View, key: str) -> Tensor:
+def stored(view: View, key: str, out: Any) -> Tensor:
     """A direction that was computed already."""
     return view.kept[key]
 
 
-MOMENTUM, ADAM, SIGN = Kernel(momentum, "u"), Kernel(adam, "adam", "root"), Kernel(sign, "one")
+MOMENTUM, ADAM, SIGN = Kernel(momentum, "hat"), Kernel(adam, "adam", "root"), Kernel(sign, "one")
 
 
 def kernel_of(name: str, direction: Direction, is_named: bool) -> Kernel:
@@ -87,7 +85,7 @@ def kernel_of(name: str, direction: Direction, is_named: bool) -> Kernel:
     (True, 'd.adam')
     """
     if type(direction) is Mask:
-        return Kernel(mask, "u", f"mask.{name}")
+        return Kernel(mask, "hat", f"mask.{name}")
     fused: dict[type, Kernel] = {Momentum: MOMENTUM, **({Adam: ADAM, Sign: SIGN} if is_named else {})}
     return fused.get(type(direction), Kernel(stored, "one", f"d.{name}"))
 
@@ -105,13 +103,16 @@ def sums(a: Tensor, b: Tensor, owner: Tensor | None, rows: int) -> Tensor:
     return torch.dot(a, b).reshape(1)
 
 
-def judge(kernels: Sequence[Kernel], s: Tensor, view: View, owner: Tensor | None, rows: int) -> list[Tensor]:
-    """<s, s> and <m, m>, and <s, d> and <m, d> for the array d of each kernel."""
-    found = [sums(s, s, owner, rows), sums(view.m, view.m, owner, rows)]
-    for kernel in kernels:
-        d = kernel.of(view)
-        found += [sums(s, d, owner, rows), sums(view.m, d, owner, rows)]
-    return found
+def judge(s: Tensor, traces: Sequence[Tensor], owner: Tensor | None, rows: int) -> list[Tensor]:
+    """<s, s>, and <s, e> for each of the traces."""
+    return [sums(s, a, owner, rows) for a in (s, *traces)]
+
+
+def measure(kernels: Sequence[Kernel], view: View, owner: Tensor | None, rows: int, scratch: Any) -> list[Tensor]:
+    """<m, m>, and <d, d'> for the arrays of all pairs of kernels, each with itself and those before."""
+    ds = [kernel.of(view, out) for kernel, out in zip(kernels, scratch, strict=True)]
+    pairs = [(d, other) for j, d in enumerate(ds) for other in ds[: j + 1]]
+    return [sums(a, b, owner, rows) for a, b in ((view.m, view.m), *pairs)]
 
 
 def track(s: Tensor, m: Tensor, root: Tensor | None, rates: Sequence[Any]) -> None:
@@ -127,19 +128,29 @@ def track(s: Tensor, m: Tensor, root: Tensor | None, rates: Sequence[Any]) -> No
         root.addcmul_(s, s, value=share).sqrt_()
 
 
-def move(x: Tensor, kernels: Sequence[Kernel], view: View, shares: Sequence[Any], shrink: Any) -> None:
-    """x <- shrink x - sum of share d over the kernels."""
+def move(
+    x: Tensor, kernels: Sequence[Kernel], view: View, shares: Sequence[Any], shrink: Any, traces: Sequence[Tensor],
+    lengths: Sequence[Any], gamma: Any, scratch: Any,
+) -> None:  # fmt: skip
+    """x <- shrink x - sum of share d over the kernels; and for each trace e <- gamma e + length d."""
     if isinstance(shrink, Tensor) or shrink != 1:
         x.mul_(shrink)
-    for kernel, share in zip(kernels, shares, strict=True):
-        d = kernel.of(view)
-        if isinstance(share, Tensor):
-            x.addcmul_(d, share, value=-1)  # rounds once, as the other does
-        else:
-            x.sub_(d, alpha=share)
+    for j, (kernel, share, out) in enumerate(zip(kernels, shares, scratch, strict=True)):
+        d = kernel.of(view, out)
+        add(x, d, share, -1)
+        if traces:
+            add(traces[j].mul_(gamma), d, lengths[j], 1)
+
+
+def add(x: Tensor, d: Tensor, share: Any, sign: int) -> None:
+    """x <- x + sign share d; a tensor of shares rounds once, as a number does."""
+    if isinstance(share, Tensor):
+        x.addcmul_(d, share, value=sign)
+    else:
+        x.add_(d, alpha=sign * share)
 
 
 @cache
 def compiled() -> tuple[Callable[..., Any], ...]:
-    """`judge`, `track` and `move`, each compiled for all sizes at once."""
-    return tuple(torch.compile(kernel, dynamic=True) for kernel in (judge, track, move))
+    """`judge`, `track`, `measure` and `move`, each compiled for all sizes at once."""
+    return tuple(torch.compile(kernel, dynamic=True) for kernel in (judge, track, measure, move))

@@ -10,6 +10,7 @@ from ..checks import check_number, check_share
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+SCALES = ("learned", "fixed")
 SCOPES = ("shared", "group", "tensor")
 OPTIONS = (
     "lr",
@@ -17,8 +18,10 @@ OPTIONS = (
     "betas",
     "eps",
     "weight_decay",
+    "scale",
     "weights",
     "matrices",
+    "gamma",
     "rho",
     "c",
     "maximize",
@@ -196,11 +199,15 @@ def check_options(group: dict[str, Any]) -> None:
     betas = group["betas"]
     if not isinstance(betas, (tuple, list)) or len(betas) != 2:
         raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
-    for name, value in (("betas[0]", betas[0]), ("betas[1]", betas[1]), ("rho", group["rho"])):
+    shares = {"betas[0]": betas[0], "betas[1]": betas[1], "gamma": group["gamma"], "rho": group["rho"]}
+    for name, value in shares.items():
         check_share(name, value)
-    for name in ("eps", "c"):
-        check_number(name, group[name], positive=True)
-    check_flags({name: group[name] for name in ("maximize", "matrices")})
+    check_number("eps", group["eps"], positive=True)
+    check_number("c", group["c"])
+    check_flags({"maximize": group["maximize"]})
+    if group["matrices"] is not None:
+        check_flags({"matrices": group["matrices"]})
+    check_choice("scale", group["scale"], SCALES)
     check_choice("weights", group["weights"], SCOPES)
 
 

@@ -7,7 +7,6 @@ import torch
 
 from ..conversions.practical import PRACTICAL
 from .state import Table
-from .step import Step
 
 COLUMNS = ("group", "expert", "weight", "regret", "entropy", "effective step")
 
@@ -51,7 +50,7 @@ def practical(table: Table) -> Report:
 
     Reference: none.
     """
-    found, squares = [], _squares(table)
+    found, factor = [], table.factor()
     for g, (group, rows) in enumerate(zip(table.groups, table.members, strict=True)):
         if not rows:
             continue
@@ -68,21 +67,17 @@ def practical(table: Table) -> Report:
                 **({"least": named(w.amin(0)), "most": named(w.amax(0))} if group["weights"] == "tensor" else {}),
                 "entropy": float(torch.special.entr(w).sum(-1).mean()),
                 "regret": named(learner.regret[own].mean(0)),
-                "effective_step": (sum(squares[row] for row in rows) / size) ** 0.5,
+                "rate": float(group["lr"]) * float(factor[rows[0]]),
+                "effective_step": (sum(squared(table, row) for row in rows) / size) ** 0.5,
             }
         )
     t = int(table.t.max()) if len(table.t) else 0
     return Report(step=t, groups=found, certificate=None, reason=PRACTICAL)
 
 
-def _squares(table: Table) -> list[float]:
-    """|lr sum_k w_k d_k|^2 of the last step, by row."""
-    rows = tuple(row for row, lr in enumerate(table.played.tolist()) if lr > 0)
-    found = [0.0] * len(table.params)
-    if rows:
-        for row, d in zip(rows, Step(table, [], rows, foreach=True, compile=False).mixture(), strict=True):
-            found[row] = float(table.played[row] * torch.linalg.vector_norm(d, dtype=torch.float64)) ** 2
-    return found
+def squared(table: Table, row: int) -> float:
+    """|rate u|^2 of the last step of a parameter, over the entries that this process holds."""
+    return float(table.played[row] * table.size[row]) ** 2 * table.local[row].numel()
 
 
 def violated(groups: Sequence[dict[str, Any]], fresh_samples: bool, T: int | None, t: int) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ..conversions.practical import charge
-from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
+from ..conversions import FixedScale, LearnedScale
+from ..directions import Direction, Mask, Momentum, OnMatrices
 from ..learners import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
@@ -20,7 +20,7 @@ from .shards import is_sharded, laid_out, local, shard
 
 Tensor = torch.Tensor
 LAYOUTS = 3  # that are kept besides a new one
-SCALARS = ("t", "q", "f", "played")  # steps, the average of s^2, u = f m^ and the lr when it was moved last
+SCALARS = ("t", "played", "size")  # steps, and the rate and the root mean square of u when it was moved last
 Experts = dict[str, tuple[Direction, bool]]  # of a group: directions, and whether they were given by name
 
 
@@ -60,11 +60,9 @@ class Weights:
         w: Any = self.learner.weights(self.state)
         return w
 
-    def judge(self, kept: Tensor, promised: Tensor) -> None:
-        """Learn from what the experts kept of what they promised, each of shape (parameters, K)."""
-        sums = torch.zeros(2, *self.regret.shape, dtype=torch.float64)
-        losses: Any = charge(*sums.index_add_(1, self.rows, torch.stack([kept, promised])))
-        self.learn(losses)
+    def judge(self, losses: Tensor) -> None:
+        """Learn from what the experts are charged on each parameter, of shape (parameters, K)."""
+        self.learn(torch.zeros_like(self.regret).index_add_(0, self.rows, losses))
 
     def learn(self, losses: Tensor) -> None:
         """Learn from losses of shape (rows, K)."""
@@ -108,15 +106,13 @@ class Table:
             {name: taken(direction, p, groups[g]) for name, (direction, _) in experts[g].items()}
             for g, p in zip(self.group_of, self.params, strict=True)
         ]
-        self.kernels: list[tuple[Kernel, ...]] = [
-            tuple(kernel_of(name, direction, experts[g][name][1]) for name, direction in mine.items())
-            for g, mine in zip(self.group_of, self.experts, strict=True)
-        ]
-        adam = [[isinstance(direction, Adam) for direction in mine.values()] for mine in self.experts]
-        self.adam = torch.tensor([mine.index(True) if True in mine else -1 for mine in adam])  # who has its direction
+        self.kernels = [self._kernels(row, experts[g]) for row, g in enumerate(self.group_of)]
         n = len(self.params)
-        self.t, self.q, self.f, self.played = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
+        self.t, self.played, self.size = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(experts)
+        self.is_learned = torch.tensor([group["scale"] == "learned" for group in groups])[self.groups_of]
+        self.scale = LearnedScale().init(torch.zeros(1, dtype=torch.float64))
+        self.scale = type(self.scale)(*(number.clone() for number in self.scale))
         self.learner_of: dict[int, tuple[Weights, int]] = {}  # and the row there
         self.numbers = self._numbers()
         self._layouts: dict[Any, Layout] = {}
@@ -126,6 +122,31 @@ class Table:
         for row, p in enumerate(self.params):
             if state.get(p):
                 self._enter(row)
+
+    def _kernels(self, row: int, experts: Experts) -> tuple[Kernel, ...]:
+        """The kernel of each expert; those that have the same direction for a parameter have the same kernel."""
+        mine, found = self.experts[row], {}
+        for name, direction in mine.items():
+            first = next(other for other in mine if mine[other] == direction)
+            found[name] = found.get(first) or kernel_of(name, direction, experts[name][1])
+        return tuple(found.values())
+
+    def traces(self, row: int) -> list[str]:
+        """The keys of the traces of a parameter: one a kernel, none if a single one is played at a fixed scale."""
+        kernels = dict.fromkeys(self.kernels[row])
+        is_judged = len(kernels) > 1 or self.groups[self.group_of[row]]["scale"] == "learned"
+        return [f"e.{j}" for j in range(len(kernels))] if is_judged else []
+
+    def factor(self) -> Tensor:
+        """The factor of the learning rate in the next step, by row."""
+        learned: Any = LearnedScale().factor(self.scale)
+        return torch.where(self.is_learned, learned, FixedScale().factor(()))
+
+    def learn_scale(self, q: Tensor) -> None:
+        """Learn from what the traces of the mixture are worth, by row."""
+        after = LearnedScale().learn(self.scale, (q * self.is_learned).sum().reshape(1))
+        for number, value in zip(self.scale, after, strict=True):
+            number.copy_(value)
 
     def _learners(self, experts: Sequence[Experts]) -> list[tuple[list[int], Weights]]:
         """For each learner the rows of its parameters; those that share a row of the learner are judged together."""
@@ -143,7 +164,8 @@ class Table:
     def _numbers(self) -> list[Entry]:
         """The numbers of each parameter and of its learner, as views of the table."""
         scalars = zip(*(getattr(self, key).unbind() for key in SCALARS), strict=True)
-        found: list[Entry] = [dict(zip(SCALARS, row, strict=True)) for row in scalars]
+        scale = {f"scale.{name}": number[0] for name, number in self.scale._asdict().items()}
+        found: list[Entry] = [dict(zip(SCALARS, row, strict=True)) | scale for row in scalars]
         for rows, learner in self.learners:
             views = learner.views()
             for row, own in zip(rows, learner.rows.tolist(), strict=True):
@@ -165,15 +187,22 @@ class Table:
         def zeros() -> Tensor:
             return shard(torch.zeros(held.shape, dtype=width(p), device=p.device), p)
 
-        entry: Entry = {"m": zeros()}
-        for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
-            if kernel.key:
-                entry[kernel.key] = masked(direction, p, zeros()) if type(direction) is Mask else zeros()
+        entry: Entry = {"m": zeros(), **{key: zeros() for key in self.traces(row)}}
+        for name, (direction, kernel) in self.differing(row).items():
             if kernel.is_stored:
                 entry |= self._initial(row, name)
+            elif kernel.key:
+                entry[kernel.key] = masked(direction, p, zeros()) if type(direction) is Mask else zeros()
         if p.dtype != width(p):
             entry["x"] = shard(held.to(width(p), copy=True, memory_format=torch.contiguous_format), p)
         return entry
+
+    def differing(self, row: int) -> dict[str, tuple[Direction, Kernel]]:
+        """The directions of a parameter, each with its kernel, by the first expert that has it."""
+        found: dict[Kernel, tuple[str, Direction]] = {}
+        for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
+            found.setdefault(kernel, (name, direction))
+        return {name: (direction, kernel) for kernel, (name, direction) in found.items()}
 
     def _initial(self, row: int, name: str) -> Entry:
         """The first state of a direction that is computed tensor by tensor: on the shard if it is elementwise."""
@@ -218,7 +247,7 @@ class Table:
 
     def _arrays(self) -> list[Tensor]:
         learned = [[*learner.state, learner.regret] for _, learner in self.learners]
-        return [getattr(self, key) for key in SCALARS] + [a for each in learned for a in each]
+        return [getattr(self, key) for key in SCALARS] + [*self.scale] + [a for each in learned for a in each]
 
     def snapshot(self) -> list[Tensor]:
         """Copies of all numbers."""
@@ -250,16 +279,17 @@ class Table:
         alike: dict[Any, list[int]] = {}
         for row in rows:
             alike.setdefault((self.group_of[row], self.kernels[row], width(self.params[row])), []).append(row)
-        buckets, shape = [], (len(self.params), max(map(len, self.kernels)))
-        choice, factor = (torch.zeros(shape, dtype=torch.long) for _ in range(2))
+        buckets, n, K = [], len(self.params), max(map(len, self.kernels))
+        choice, factor = (torch.zeros(n, K, dtype=torch.long) for _ in range(2))
+        differing = torch.ones(n, dtype=torch.long)
         for (group, kernels, _), mine in alike.items():
-            buckets += [Bucket(entries, kernels, group) for entries in cut(mine, self.local, size, piece)]
+            traces = self.traces(mine[0])
+            buckets += [Bucket(entries, kernels, group, traces) for entries in cut(mine, self.local, size, piece)]
             distinct = list(dict.fromkeys(kernels))
             choice[mine, : len(kernels)] = torch.tensor([distinct.index(kernel) for kernel in kernels])
-            factor[mine, : len(kernels)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in kernels])
-        columns = [(each.entries.rows, range(2 + 2 * len(each.kernels))) for each in buckets]
-        places = [(row, column) for mine, each in columns for column in each for row in mine]
-        return Layout(buckets, torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(-1), choice, factor)
+            factor[mine, : len(distinct)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in distinct])
+            differing[mine] = len(distinct)
+        return Layout(buckets, choice, factor, differing)
 
     def weights(self) -> Tensor:
         """The weights of the experts, by row; 0 where a group has fewer."""
@@ -273,8 +303,21 @@ def taken(direction: Direction, p: Tensor, group: dict[str, Any]) -> Direction:
     """What a direction is for a parameter: one of matrices has a fallback elsewhere, and needs none on a matrix."""
     if not isinstance(direction, OnMatrices):
         return direction
-    is_matrix = p.ndim >= 2 and p.numel() > 0 and group["matrices"]
+    told = group["matrices"]
+    is_matrix = p.ndim >= 2 and p.numel() > 0 and (not is_table(p.shape) if told is None else told)
     return replace(direction, fallback=Momentum(), matrices=None) if is_matrix else direction.fallback
+
+
+TABLE = 8  # times as many rows as columns: fused projections have 3 to 5.4 times
+
+
+def is_table(shape: Sequence[int]) -> bool:
+    """Whether a parameter looks like a table of embeddings: two axes, and many more rows than columns.
+
+    >>> is_table((50257, 768)), is_table((3072, 768))
+    (True, False)
+    """
+    return len(shape) == 2 and shape[0] >= TABLE * shape[1]
 
 
 def masked(direction: Any, p: Tensor, like: Tensor) -> Tensor:

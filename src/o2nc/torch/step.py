@@ -1,35 +1,41 @@
-"""A step of `Hedged`: one pass over memory that judges the last step, and one that moves."""
+"""A step of `Hedged`: a pass over memory that judges the traces, and one that moves; mixtures are measured between."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
-from ..conversions.practical import length
-from ..directions import Direction, Polar
+from ..directions import Direction, Muon, Polar
+from ..directions.base import LENGTH
 from ..states import leaves
 from ..vectors import Blocks
 from .buckets import FACTORS, SIZE, UNCUT, Bucket
 from .checkpoint import scatter
-from .kernels import Kernel, View, compiled, judge, move, track
+from .kernels import View, compiled, judge, measure, move, track
 from .parameter_groups import width
 from .shards import by_owners, laid_out, local, shard, totals
 from .state import Table
 
 Tensor = torch.Tensor
 NORMAL = torch.finfo(torch.float32).smallest_normal
+MEMORYLESS = (Polar, Muon)  # directions of matrices that each process may compute for some
 
 
 class Judgement(NamedTuple):
-    """What the gradients say of the last step, by row."""
+    """What the gradients say, by row."""
 
     there: Tensor  # whether there is a gradient
-    squares: Tensor  # the mean of s^2
-    kept: Tensor  # of what each expert had promised, (rows, experts)
-    promised: Tensor  # ... and what that was
-    f: Tensor  # of the next step
+    squares: Tensor  # the sum of s^2
+    losses: Tensor  # what each expert is charged, (rows, experts)
+
+
+class Coefficients(NamedTuple):
+    """What the arrays of the kernels are multiplied by, (rows, kernels)."""
+
+    share: Tensor  # in u
+    length: Tensor  # in the traces
 
 
 class Step:
@@ -48,99 +54,128 @@ class Step:
     def __init__(self, table: Table, s: Sequence[Any], rows: tuple[int, ...], foreach: bool, compile: bool):
         self.table, self.s, self.compile, self.state = table, s, compile, table.tensors
         self.rows = torch.tensor(rows, dtype=torch.long)
-        self.layout = table.layout(rows, SIZE, UNCUT if compile else SIZE)
-        self.buckets = self.layout.buckets if foreach else table.layout(rows, 1, UNCUT).buckets
+        self.judged = table.layout(rows, SIZE, UNCUT if compile else SIZE)
+        self.layout = self.judged if foreach else table.layout(rows, 1, UNCUT)
         self.narrow = [row for row in rows if table.params[row].dtype != width(table.params[row])]
         params = zip(table.params, table.is_sharded, self.state["x"], strict=True)
         self.x = [(local(p) if cut else p.detach()) if point is None else point for p, cut, point in params]
-        kernels: Any = compiled() if compile else (judge, track, move)
-        self.reduce, self.track, self.shift = kernels
-        self.scratch: Any = None
+        kernels: Any = compiled() if compile else (judge, track, measure, move)
+        self.reduce, self.track, self.measure, self.shift = kernels
+        self.scratch: list[Tensor] = []
         self.packs: dict[tuple[Bucket, str], Tensor] = {}
         self.ready: list[tuple[Tensor, Any]] = []  # tensors of the state, and what `prepare` found for them
+        self.found: dict[str, dict[int, Tensor]] = {}  # directions that have no kernel, by key and row
 
     def judge(self, there: Tensor) -> Judgement:
         """What the gradients say, on all processes together; ``there`` are those that this one has, by row."""
-        table, layout, factors = self.table, self.layout, self._factors()
-        judged = bool(table.t.any()) and any(learner.K > 1 for _, learner in table.learners)
-        found: list[Tensor] = []
+        table, layout, found = self.table, self.judged, []
         for bucket in layout.buckets:
-            kernels, owner = bucket.kernels if judged else (), bucket.entries.owner
-            view = self._view(bucket, factors)
-            found += self.reduce(kernels, self._sample(bucket), view, owner, len(bucket.entries.rows))
-            found += found[-2:] * (len(bucket.kernels) - len(kernels))  # anything: it is multiplied by 0
-        sums = torch.zeros(len(table.params), 3 + 2 * layout.choice.shape[1], dtype=torch.float64)
-        if found:
-            sums.index_put_(layout.places, torch.cat(found).to("cpu", torch.float64), accumulate=True)
+            traces = [bucket.take(key, self.state[key]) for key in bucket.traces]
+            found += self.reduce(self._sample(bucket), traces, bucket.entries.owner, len(bucket.entries.rows))
+        K = layout.choice.shape[1]
+        sums = self._placed(found, layout.places(lambda bucket: 1 + len(bucket.traces)), 2 + K)
         sums[:, -1] = there
-        sums = totals(sums, table.params) if any(table.is_sharded) else sums
-        scale = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, layout.factor.T).T
-        hat = torch.tensor(factors["hat"], dtype=torch.float64)
+        sums = self._totals(sums)
         there = sums[:, -1] > 0
-        kept, promised = (sums[:, 2 + i : -1 : 2].gather(1, layout.choice) * scale for i in range(2))
-        adam = promised.gather(1, table.adam.clamp(min=0)[:, None])[:, 0]
-        f = torch.where((table.adam >= 0) & (table.t > 0), adam / (hat * sums[:, 1]), 0)
-        played = (table.played * there)[:, None]
-        squares = sums[:, 0] / torch.tensor(table.sizes).clamp(min=1)
-        return Judgement(there, squares, kept * played, promised * hat[:, None] * played, f)
+        losses = -sums[:, 1 : 1 + K].gather(1, layout.choice) * (table.played * there)[:, None]
+        return Judgement(there, sums[:, 0], losses)
 
     def learn(self, judgement: Judgement) -> None:
-        """Let the learners learn, and average the mean of s^2 in. Zeros before the first gradient do not count."""
-        table, rows, squares = self.table, self.rows, judgement.squares
+        """Let the learners learn for the next step. Zeros before the first gradient do not count."""
+        table, rows = self.table, self.rows
+        self.w, self.factor = table.weights(), table.factor()  # those of this step
         for mine, learner in table.learners:
-            learner.judge(judgement.kept[mine, : learner.K], judgement.promised[mine, : learner.K])
-        b2, lr = self._per_row(lambda group: group["betas"][1])[rows], self._per_row(lambda group: group["lr"])[rows]
-        counts = (table.t[rows] > 0) | (squares[rows] > 0)
+            learner.judge(judgement.losses[mine, : learner.K])
+        table.learn_scale(-(self.w * judgement.losses).sum(-1))
+        counts = (table.t[rows] > 0) | (judgement.squares[rows] > 0)
+        self.rate = self._per_row(lambda group: group["lr"]) * self.factor
         table.t[rows] += counts
-        table.q[rows] = b2 * table.q[rows] + (1 - b2) * squares[rows]
-        f = torch.where(judgement.f.isfinite(), judgement.f, 0)[rows]
-        scale: Any = length(f, table.q[rows], 1 - b2 ** table.t[rows])
-        table.f[rows] = scale
-        table.played.zero_()
-        table.played[rows] = lr * counts
+        table.played[rows] = self.rate[rows] * counts
 
     def prepare(self) -> None:
-        """Compute the directions that may fail, which are not our own; nothing is written before `move`.
+        """Compute the directions that have no kernel, some of which may fail; nothing is written before `move`.
 
         They see the tracker as it will be.
         """
-        factors, table = self._factors(), self.table
-        for row, name, direction, kernel in self._stored(factors):
-            if type(direction) is not Polar:
-                b1 = table.groups[table.group_of[row]]["betas"][0]
+        table, hats, owned = self.table, self._factors()["hat"], []
+        for row in self.rows.tolist():
+            if hats[row] == 0:  # gradients before the first that is not 0 count for nothing
+                continue
+            b1 = table.groups[table.group_of[row]]["betas"][0]
+            for name, (direction, kernel) in table.differing(row).items():
+                if not kernel.is_stored:
+                    continue
                 m = torch.lerp(self.state["m"][row], self._signed(row), 1.0 - b1)
-                u = m * factors["hat" if direction.scale_free else "u"][row]
-                self._prepare(row, name, direction, kernel.key, u)
+                if getattr(direction, "looks_ahead", False):
+                    m.lerp_(self._signed(row), 1.0 - b1)
+                u, found = m.mul_(hats[row]), self.found.setdefault(kernel.key, {})
+                if type(direction) in MEMORYLESS and table.is_sharded[row]:
+                    polar = partial(self._direction, direction, table.memory(row, name))
+                    owned.append((found, row, polar, shard(u, table.params[row])))
+                else:
+                    found[row] = self._prepared(row, name, direction, u)
+        results = by_owners([(function, u) for *_, function, u in owned])
+        for (found, row, *_), d in zip(owned, results, strict=True):
+            found[row] = d
 
     def move(self) -> None:
-        """Update the trackers, compute the new directions and move along their mixtures."""
-        factors, later = self._factors(), []
-        share = self._shares(factors, self._per_row(lambda group: group["lr"]))
+        """Update the trackers and the directions, and move along their mixtures."""
+        factors, later, found = self._factors(), [], []
         self._follow()
-        for bucket in self.buckets:
+        for a, after in self.ready:
+            a.copy_(after)
+        single = self._single(factors)
+        for bucket in self.layout.buckets:
             m, root = self._packed(bucket, "m"), self._root(bucket)
             self.track(self._sample(bucket), m, root, self._rates(bucket, m))
             for key in bucket.tracked:
                 bucket.entries.put(self._packed(bucket, key), self.state[key])
-            if bucket.has_stored:
+            view = self._view(bucket, factors)
+            if self.layout is self.judged:
+                found += self._measure(bucket, view)
+            if bucket.is_mixed:
                 later.append(bucket)
             else:
-                self._shift(bucket, share, self._view(bucket, factors))
-        if later:
-            self._directions(factors)
+                self._shift(bucket, single, view)
+        if self.layout is not self.judged:  # the sums are the same ones
+            found = [a for bucket in self.judged.buckets for a in self._measure(bucket, self._view(bucket, factors))]
+        mixed = self._mixed(found, factors)
         for bucket in later:
-            self._shift(bucket, share, self._view(bucket, factors))
+            self._shift(bucket, mixed, self._view(bucket, factors))
         for row in self.narrow:
             local(self.table.params[row]).copy_(self.x[row])
 
-    def mixture(self) -> list[Tensor]:
-        """What the last step has added to each of the rows, for lr = 1: `move` from 0, with nothing new."""
-        self.x = [None if m is None else torch.zeros_like(m) for m in self.state["m"]]
-        factors = self._factors()
-        share = self._shares(factors, torch.ones_like(self.table.t))
-        for bucket in self.buckets:
-            self._shift(bucket, share, self._view(bucket, factors))
-        return [self.x[row] for row in self.rows]
+    def _single(self, factors: dict[str, list[float]]) -> Coefficients:
+        """The coefficients where one direction is played: it is that."""
+        own = torch.tensor([factors[name] for name in FACTORS], dtype=torch.float64).gather(0, self.layout.factor.T).T
+        return Coefficients(own, own)
+
+    def _measure(self, bucket: Bucket, view: View) -> list[Tensor]:
+        entries, scratch = bucket.entries, self._scratch(bucket, view.m)
+        sums: list[Tensor] = self.measure(bucket.kernels, view, entries.owner, len(entries.rows), scratch)
+        return sums
+
+    def _mixed(self, found: list[Tensor], factors: dict[str, list[float]]) -> Coefficients:
+        """The coefficients where directions are mixed, from the inner products of the arrays; and the size of u."""
+        layout, table = self.judged, self.table
+        K = layout.choice.shape[1]
+        places = layout.places(lambda each: 1 + len(each.kernels) * (len(each.kernels) + 1) // 2)
+        sums = self._totals(self._placed(found, places, 1 + K * (K + 1) // 2))
+        n = torch.tensor(table.sizes, dtype=torch.float64).clamp(min=1)
+        rows, columns = torch.tril_indices(K, K)
+        gram = torch.zeros(len(n), K, K, dtype=torch.float64)
+        gram[:, rows, columns] = gram[:, columns, rows] = sums[:, 1:] / n[:, None]
+        eps = self._per_row(lambda group: group["eps"]).clamp(min=NORMAL)
+        hat = torch.tensor(factors["hat"], dtype=torch.float64)
+        fade = (hat * (sums[:, 0] / n).sqrt()).minimum(eps) / eps
+        own = inverse(gram.diagonal(dim1=1, dim2=2).sqrt()) * LENGTH  # brings each to its length
+        weights = torch.zeros_like(own).scatter_add_(1, layout.choice, self.w)
+        mix = weights * own
+        size = torch.einsum("rj,rjk,rk->r", mix, gram, mix).clamp(min=0).sqrt()
+        to_length = (fade * LENGTH * inverse(size))[:, None]
+        single = self._single(factors).share[:, 0] * gram[:, 0, 0].sqrt()
+        table.size[self.rows] = torch.where(layout.differing > 1, size * to_length[:, 0], single)[self.rows]
+        return Coefficients(mix * to_length, own * fade[:, None])
 
     def _follow(self) -> None:
         """Where a narrow parameter is no longer the rounding of its point, since it was changed, the point follows."""
@@ -148,35 +183,10 @@ class Step:
             p, x = local(self.table.params[row]), self.x[row]
             x.copy_(torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)))
 
-    def _directions(self, factors: dict[str, list[float]]) -> None:
-        """The directions that have no kernel: tensor by tensor, on shards if they are elementwise."""
-        for d, found in self.ready:
-            d.copy_(found)
-        table, owned = self.table, []
-        for row, name, direction, kernel in self._stored(factors):
-            if type(direction) is Polar:
-                u, d = self.state["m"][row] * factors["hat"][row], self.state[kernel.key][row]
-                polar = partial(self._polar, direction, table.memory(row, name))
-                if table.is_sharded[row]:
-                    owned.append((d, polar, shard(u, table.params[row])))
-                else:
-                    d.copy_(polar(u))
-        for (d, *_), found in zip(owned, by_owners([(function, u) for _, function, u in owned]), strict=True):
-            d.copy_(found)
-
-    def _stored(self, factors: dict[str, list[float]]) -> Iterator[tuple[int, str, Direction, Kernel]]:
-        """The directions without a kernel, row by row; gradients before the first that is not 0 count for nothing."""
-        table = self.table
-        for row in self.rows.tolist():
-            if factors["hat"][row] != 0:
-                for (name, direction), kernel in zip(table.experts[row].items(), table.kernels[row], strict=True):
-                    if kernel.is_stored:
-                        yield row, name, direction, kernel
-
-    def _polar(self, direction: Polar, memory: Any, u: Tensor) -> Tensor:
+    def _direction(self, direction: Direction, memory: Any, u: Tensor) -> Any:
         return direction.direction(memory, Blocks((u,))).arrays[0]
 
-    def _prepare(self, row: int, name: str, direction: Direction, key: str, u: Tensor) -> None:
+    def _prepared(self, row: int, name: str, direction: Direction, u: Tensor) -> Tensor:
         """The direction of a tensor by its pure function; if it has a state, that learns from the sample before.
 
         What may fail must fail on all processes: each gathers a tensor that is needed as a whole.
@@ -191,32 +201,29 @@ class Step:
         if next(leaves(memory), None) is not None:
             memory = direction.learn(memory, Blocks((seen(self._signed(row)),)))
             self.ready += [(self.state[k][row], a) for k, a in scatter(memory, 1, name)[0].items()]
-        d: Any = direction.direction(memory, Blocks((u,))).arrays[0]
+        d = self._direction(direction, memory, u)
         check_direction(name, d, u)
-        self.ready.append((self.state[key][row], local(laid_out(d, p)) if is_gathered else d))
+        return (local(laid_out(d, p)) if is_gathered else d).contiguous()
 
     def _signed(self, row: int) -> Tensor:
         """The gradient of a row, in the dtype of the state."""
         s: Tensor = self.s[row].to(width(self.table.params[row]))
         return -s if self.table.groups[self.table.group_of[row]]["maximize"] else s
 
-    def _shares(self, factors: dict[str, list[float]], lr: Tensor) -> Callable[[str, tuple[int, ...]], list[float]]:
-        """From a factor and the experts that have one direction: lr times the factor times their weight, by row."""
-        weights = self.table.weights()
-
-        @cache
-        def share(factor: str, ks: tuple[int, ...]) -> list[float]:
-            return (lr * torch.tensor(factors[factor], dtype=torch.float64) * weights[:, ks].sum(-1)).tolist()
-
-        return share
-
-    def _shift(self, bucket: Bucket, share: Callable[[str, tuple[int, ...]], list[float]], view: View) -> None:
+    def _shift(self, bucket: Bucket, coefficients: Coefficients, view: View) -> None:
         group, x = self.table.groups[bucket.group], bucket.entries.take(self.x)
-        pairs = zip(bucket.kernels, bucket.ks, strict=True)
-        shares = [self._number(bucket, share(kernel.factor, ks), x) for kernel, ks in pairs]
-        shrink = self._constant(1 - float(group["lr"]) * float(group["weight_decay"]), x)
-        self.shift(x, bucket.kernels, view, shares, shrink)
+        traces = [bucket.take(key, self.state[key]) for key in bucket.traces]
+        shares, lengths = (
+            [self._number(bucket, each[:, j].tolist(), x) for j in range(len(bucket.kernels))]
+            for each in (coefficients.share * self.rate[:, None], coefficients.length)
+        )
+        decay = 1 - self.rate[bucket.entries.rows[0]].item() * float(group["weight_decay"])
+        shrink, gamma = (self._constant(value, x) for value in (decay, float(group["gamma"])))
+        scratch = self._scratch(bucket, x)
+        self.shift(x, bucket.kernels, view, shares, shrink, traces, lengths, gamma, scratch)
         bucket.entries.put(x, self.x)
+        for key, trace in zip(bucket.traces, traces, strict=True):
+            bucket.entries.put(trace, self.state[key])
 
     def _sample(self, bucket: Bucket) -> Tensor:
         if (bucket, "s") not in self.packs:
@@ -228,9 +235,16 @@ class Step:
         return self.packs[bucket, "s"]
 
     def _view(self, bucket: Bucket, factors: dict[str, list[float]]) -> View:
-        m, kept = self._packed(bucket, "m"), {key: bucket.take(key, self.state[key]) for key in bucket.kept}
+        m, kept = self._packed(bucket, "m"), {key: self._kept(bucket, key) for key in bucket.kept}
         floor, low = (self._number(bucket, factors[name], m) for name in ("floor", "low"))
-        return View(m, self._root(bucket), floor, kept, self._scratch(m), low)
+        return View(m, self._root(bucket), floor, kept, low)
+
+    def _kept(self, bucket: Bucket, key: str) -> Tensor:
+        """A mask, or a direction that `prepare` found; 0 where there was no gradient yet."""
+        if key in self.state:
+            return bucket.take(key, self.state[key])
+        found, m = self.found.get(key, {}), self.state["m"]
+        return bucket.entries.take({row: found.get(row, torch.zeros_like(m[row])) for row in bucket.entries.rows})
 
     def _root(self, bucket: Bucket) -> Tensor | None:
         return self._packed(bucket, "root") if "root" in bucket.tracked else None
@@ -241,22 +255,35 @@ class Step:
             self.packs[bucket, key] = bucket.take(key, self.state[key])
         return self.packs[bucket, key]
 
-    def _scratch(self, like: Tensor) -> Any:
+    def _scratch(self, bucket: Bucket, like: Tensor) -> list[Any]:
+        """Memory for the array of each kernel; none in compiled code."""
         if self.compile:
-            return None
-        if self.scratch is None or self.scratch.dtype != like.dtype or len(self.scratch) < len(like):
-            self.scratch = torch.empty(max(len(like), SIZE), dtype=like.dtype, device=like.device)
-        return self.scratch[: len(like)]
+            return [None] * len(bucket.kernels)
+        size = max(len(like), SIZE)
+        if self.scratch and (self.scratch[0].dtype != like.dtype or len(self.scratch[0]) < len(like)):
+            self.scratch = []
+        while len(self.scratch) < len(bucket.kernels):
+            self.scratch.append(torch.empty(size, dtype=like.dtype, device=like.device))
+        return [each[: len(like)] for each in self.scratch[: len(bucket.kernels)]]
+
+    def _placed(self, found: list[Tensor], places: tuple[Tensor, ...], columns: int) -> Tensor:
+        """Sums that were found bucket by bucket, by row."""
+        sums = torch.zeros(len(self.table.params), columns, dtype=torch.float64)
+        return sums.index_put_(places, torch.cat(found).to("cpu", torch.float64), accumulate=True) if found else sums
+
+    def _totals(self, sums: Tensor) -> Tensor:
+        """Sums over all processes."""
+        return totals(sums, self.table.params) if any(self.table.is_sharded) else sums
 
     def _factors(self) -> dict[str, list[float]]:
-        """The factors of the arrays of experts, of m in m^, and eps in the units of the root and of m, by row."""
+        """The factors of the arrays of experts, and eps in the units of the root and of m, by row."""
         t = self.table.t
         b1, b2 = (self._per_row(lambda group, i=i: group["betas"][i]) for i in range(2))
         hat = torch.where(t > 0, 1 / (1 - b1**t), 0)
         root = torch.where(t > 0, (1 - b2**t).sqrt(), 1)
         eps = self._per_row(lambda group: group["eps"])
         floors = {"floor": root * eps, "low": torch.where(t > 0, eps * (1 - b1**t), 1).clamp(min=NORMAL)}
-        found = {"one": torch.ones_like(t), "u": hat * self.table.f, "adam": hat * root, "hat": hat, **floors}
+        found = {"one": (t > 0) * 1.0, "hat": hat, "adam": hat * root, **floors}
         return {name: values.tolist() for name, values in found.items()}
 
     def _per_row(self, read: Any) -> Tensor:
@@ -274,6 +301,15 @@ class Step:
     def _constant(self, value: Any, like: Tensor) -> Any:
         """A number, as a tensor if it goes into compiled code, which would be compiled anew for every other float."""
         return torch.tensor(value, dtype=like.dtype) if self.compile and isinstance(value, float) else value
+
+
+def inverse(v: Tensor) -> Tensor:
+    """1 / v, and 0 for 0.
+
+    >>> inverse(torch.tensor([2.0, 0.0]))
+    tensor([0.5000, 0.0000])
+    """
+    return torch.where(v > 0, 1 / v, 0)
 
 
 def check_direction(name: str, d: Any, u: Tensor) -> None:

@@ -1,0 +1,108 @@
+r"""The scale of a step: fixed, or learned from what the last steps would still be worth."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from .. import _xp
+from .._xp import Array
+from ..checks import check_number, check_share
+
+
+class Scale(Protocol):
+    """A factor of the learning rate, as a pure function of its state."""
+
+    def init(self, zero: Array) -> Any:
+        """The state before the first step, for numbers like ``zero``, of shape (..., 1)."""
+        ...
+
+    def factor(self, state: Any) -> Array | float:
+        r"""$\sigma$ of the next step, of shape (..., 1)."""
+        ...
+
+    def learn(self, state: Any, q: Array) -> Any:
+        """The state after a step, of which the trace would still decrease the objective by q."""
+        ...
+
+
+class NoScale(NamedTuple):
+    """Nothing to remember."""
+
+
+@dataclass(frozen=True)
+class FixedScale:
+    r"""The learning rate as it was given: $\sigma=1$.
+
+    Reference: none.
+
+    >>> FixedScale().factor(NoScale())
+    1.0
+    """
+
+    def init(self, zero: Array) -> NoScale:
+        """Nothing."""
+        return NoScale()
+
+    def factor(self, state: NoScale) -> float:
+        """1."""
+        return 1.0
+
+    def learn(self, state: NoScale, q: Array) -> NoScale:
+        """Nothing."""
+        return state
+
+
+class LearnedState(NamedTuple):
+    """What `LearnedScale` remembers; each of shape (..., 1)."""
+
+    log: Array  # of sigma
+    mean: Array  # the average of q
+    root: Array  # of the average of q^2
+
+
+@dataclass(frozen=True)
+class LearnedScale:
+    r"""A factor $\sigma$ of the learning rate that grows while the last steps would still help, and shrinks if not.
+
+    $$\log\sigma\leftarrow\log\sigma+\eta\,\frac{M_1}{\sqrt{M_2}},\qquad
+    M_1\leftarrow bM_1+(1-b)q,\quad M_2\leftarrow bM_2+(1-b)q^2.$$
+
+    q is what the trace of the last directions, taken once more, would decrease the objective by, to first order. This
+    is Adam's step on $\log\sigma$, whose derivative is $-q$ up to a factor. It does not change when all q are
+    multiplied by a positive number, and a step changes $\sigma$ by at most a factor of about $e^\eta$.
+
+    Args:
+        step: $\eta$.
+        b: the discount of both averages, in [0, 1).
+
+    Reference: not in the paper; hypergradient descent, Baydin et al. (2018), with Adam's step and a trace.
+
+    >>> import numpy as np
+    >>> scale = LearnedScale()
+    >>> state = scale.init(np.zeros(1))
+    >>> for q in (1.0, 3.0, -0.5):
+    ...     state = scale.learn(state, np.asarray([q]))
+    >>> scale.factor(state).round(4)
+    array([1.0433])
+    """
+
+    step: float = 0.05
+    b: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_number("LearnedScale(step=...)", self.step, positive=True)
+        check_share("LearnedScale(b=...)", self.b)
+
+    def init(self, zero: Array) -> LearnedState:
+        """1."""
+        return LearnedState(zero, zero, zero)
+
+    def factor(self, state: LearnedState) -> Array:
+        """exp of its logarithm."""
+        return _xp.namespace(state.log).exp(state.log)
+
+    def learn(self, state: LearnedState, q: Array) -> LearnedState:
+        """A step of Adam on the logarithm."""
+        mean = self.b * state.mean + (1 - self.b) * q
+        root = _xp.hypot(math.sqrt(self.b) * state.root, math.sqrt(1 - self.b) * q)
+        return LearnedState(state.log + self.step * mean * _xp.inverse(root), mean, root)
