@@ -13,7 +13,7 @@ import torch
 
 from .development import DEVELOPMENT
 from .final import FINAL
-from .methods import METHODS, WARM_UP
+from .methods import METHODS, factor
 from .tasks import TASKS
 
 ALL = TASKS | DEVELOPMENT | FINAL
@@ -25,12 +25,6 @@ class Cell(NamedTuple):
     lr: float
     seed: int
     weight_decay: float = 0.0
-
-
-def factor(t: int, steps: int) -> float:
-    """What multiplies the learning rate of step t = 0, 1, ...: a linear warm-up, then a linear decay to 0."""
-    warm_up = round(WARM_UP * steps)
-    return min((t + 1) / warm_up, (steps - t) / (steps - warm_up))
 
 
 def train(cell: Cell, points: int = 0) -> dict:
