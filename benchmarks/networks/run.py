@@ -14,11 +14,12 @@ import torch
 
 from .development import DEVELOPMENT
 from .final import FINAL
+from .fine_tuning import FINE_TUNING
 from .gpt import SPEEDRUN
 from .methods import METHODS, factor
 from .tasks import TASKS
 
-ALL = TASKS | DEVELOPMENT | FINAL | SPEEDRUN
+ALL = TASKS | DEVELOPMENT | FINAL | FINE_TUNING | SPEEDRUN
 
 
 class Cell(NamedTuple):
