@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from networks.averaged import AveragedDoG
@@ -10,6 +11,9 @@ from networks.figure import LOOKS
 from networks.final import FINAL
 from networks.methods import EXPERTS, METHODS, factor
 from networks.parameters import decaying, hidden_matrices
+from pytorch_optimizer import SOAP
+
+from reference_soap import SOAP as Published
 
 RIVALS = ["adamw", "muon", "soap", "schedule-free", "prodigy", "mechanic", "dog", "sgd10"]
 NOT_HIDDEN = {  # with two axes or more
@@ -115,6 +119,18 @@ def test_the_average_of_dog_is_shown_and_hidden_again():
         opt.train()
         assert all(torch.equal(p, q) for p, q in zip(third.parameters(), last, strict=True))
     assert not torch.equal(average, z)
+
+
+def test_soap_is_the_published_one():
+    generator, shape = np.random.default_rng(0), (4, 4)  # square: else eigenvectors of 0 are anybody's
+    p, theirs = torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)), Published(shape)
+    opt = SOAP([p], lr=1.0, weight_decay=0.0)
+    for _ in range(25):
+        grad, before = generator.standard_normal(shape), p.detach().clone()
+        p.grad = torch.tensor(grad)
+        opt.step()
+        moved = (before - p.detach()).numpy()
+        np.testing.assert_allclose(moved, theirs.update(grad), rtol=0, atol=1e-5)  # their QR is in float32
 
 
 def test_vectors_do_not_decay():
