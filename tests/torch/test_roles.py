@@ -138,7 +138,7 @@ OWN = {
     ("cls_token", (1, 1, 4)): "embeddings",
     ("latents", (9, 4)): "embeddings",
     ("query", (1, 9, 4)): "embeddings",  # by its first axis
-    ("A_log", (64, 4)): "embeddings",  # by its shape
+    ("states", (64, 4)): "embeddings",  # by its shape
     ("query_weight", (4, 4)): "matrices",
     ("w_in", (4, 16)): "matrices",
     ("w_out", (16, 4)): "matrices",
@@ -149,6 +149,8 @@ OWN = {
     ("lora_B", (64, 4)): "matrices",
     ("gate_up_proj_bias", (3, 8)): "vectors",
     ("r_w_bias", (2, 4)): "vectors",
+    ("A_log", (8, 4)): "vectors",
+    ("head_scale", (3, 4)): "vectors",
     ("time_mix", (1, 1, 4)): "vectors",
     ("layer_scale", (4, 1, 1)): "vectors",
     ("gamma", (4,)): "vectors",

@@ -57,8 +57,8 @@ def groups(
     - "heads" are the output layers: the last layer of each module whose name says so (a word of it is head, classifier,
       score, output or logits, or it is out, fc_out or proj_out) outside of attention and of the blocks in a list. If
       no name does, the linear or convolutional layer that is registered last, unless that is in attention or a block.
-    - "vectors" are the rest, which do not decay: biases, scalars, all of norms (the class has norm in its name), and
-      what has one axis but for axes of 1.
+    - "vectors" are the rest, which do not decay: biases, gains, scalars, all of norms (the class has norm in its name),
+      and what has one axis but for axes of 1.
 
     Directions of matrices are for the matrices alone; the others have Adam. Each parameter that requires gradients is
     there once, with its name. Names are guesses: print the groups, and tell by ``patterns`` what is otherwise.
@@ -188,7 +188,8 @@ def _rows(i: str, group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     numbers = (len(params), sum(p.numel() for p in params), group.get("weight_decay", 0.0), group.get("split", 1))
     first = (group.get("name", i), *(f"{number:g}" if isinstance(number, float) else str(number) for number in numbers))
     names = [p[0] if isinstance(p, tuple) else str(tuple(p.shape)) for p in group["params"]]
-    for n, line in enumerate(textwrap.wrap(", ".join(_short(names)), WIDTH, break_on_hyphens=False) or [""]):
+    wrapped = textwrap.wrap(", ".join(_short(names)), WIDTH, break_on_hyphens=False, break_long_words=False)
+    for n, line in enumerate(wrapped or [""]):
         yield (*(("",) * len(first) if n else first), line)
 
 

@@ -21,6 +21,7 @@ WEIGHT = re.compile(r"weight|weight_v|kernel|[wW]")  # of a layer; the module sa
 TABLE = re.compile(
     r"pos|posit.*|posemb.*|pe|ape|emb|embs|embed.*|tokens?|cls|wte|wpe|tables?|latents?|prompts?|codebooks?"
 )
+GAINS = {"bias", "gain", "gains", "gamma", "beta", "scale", "scales", "log"}  # act entry by entry
 HEAD = re.compile(r"heads?|classifiers?|scores?|outputs?|logits|unembed.*")
 OUT = ("out", "fc_out", "proj_out")
 ATTENTION = re.compile(r".*(attention|attn)\d*", re.IGNORECASE)
@@ -85,7 +86,7 @@ def role_alone(place: Place) -> str:
     own = words(place.parts[-1])
     if isinstance(owner, EMBEDDINGS):
         return "embeddings"
-    if p.ndim < 2 or is_gain or ("bias" in own and "table" not in own):
+    if p.ndim < 2 or is_gain or (GAINS.intersection(own) and "table" not in own):
         return "vectors"
     if isinstance(owner, LAYERS):
         return "matrices"
