@@ -12,6 +12,6 @@ except ModuleNotFoundError as error:
 from .converted import Converted
 from .hedged import Hedged
 from .logging import log
-from .parameter_groups import groups
+from .model_groups import Groups, groups
 
-__all__ = ["Converted", "Hedged", "groups", "log"]
+__all__ = ["Converted", "Groups", "Hedged", "groups", "log"]
