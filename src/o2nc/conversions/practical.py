@@ -44,6 +44,7 @@ class PracticalState(NamedTuple):
     learner: Any  # the state of the learner
     scale: Any  # that of the scale
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
+    spread: Array  # the root of the sum of the squares of these differences, (..., K)
 
 
 def rate(lr: Any) -> Any:
@@ -157,6 +158,7 @@ class PracticalConversion(Conversion):
             learner=self.learner.init(losses),
             scale=self.scale.init(zero_scalar(x)),
             regret=losses,
+            spread=losses,
         )
 
     def update(
@@ -176,6 +178,7 @@ class PracticalConversion(Conversion):
             learner=self.learner.learn(state.learner, losses),
             scale=self.scale.learn(state.scale, -had),
             regret=state.regret + had - losses,
+            spread=_xp.hypot(state.spread, had - losses),
         )
         return (dx - Numbers(self.weight_decay * lr + 0 * after.played).times(x) if self.needs else dx), after
 
@@ -188,8 +191,12 @@ class PracticalConversion(Conversion):
         return self.scale.factor(state.scale)
 
     def sums(self, state: PracticalState) -> dict[str, Array]:
-        """The regret against each expert, (..., K)."""
-        return {"regrets": state.regret}
+        r"""The regret against each expert, and its standard error, (..., K).
+
+        A trace judges each direction for $1/(1-\gamma)$ rounds, so that losses that are near in time are not
+        independent: the root of the sum of squares is times $\sqrt{(1+\gamma)/(1-\gamma)}$.
+        """
+        return {"regrets": state.regret, "errors": state.spread * dependence(self.gamma)}
 
     def hypothesis(self, rounds: int | None = None) -> str:
         """The step, the samples and the learner are not those of a theorem."""
@@ -259,6 +266,15 @@ class PracticalConversion(Conversion):
             differing += [d for k, d in enumerate(directions) if d not in directions[:k]]
             found.append([differing.index(d) for d in directions])
         return found
+
+
+def dependence(gamma: float) -> float:
+    """The factor of a standard error of sums of numbers whose correlation falls by gamma from one to the next.
+
+    >>> dependence(0.0), round(dependence(0.99), 2)
+    (1.0, 14.11)
+    """
+    return math.sqrt((1 + gamma) / (1 - gamma))
 
 
 def shown(direction: Direction, m: Vector, ahead: Vector) -> Vector:

@@ -47,7 +47,7 @@ class Weights:
 
     def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
         self.K, self.group, self.rows = K, group, torch.tensor(rows)
-        self.regret = torch.zeros(max(rows) + 1, K, dtype=torch.float64)
+        self.regret, self.spread = (torch.zeros(max(rows) + 1, K, dtype=torch.float64) for _ in range(2))
         state: Any = self.learner.init(torch.zeros_like(self.regret))
         self.state = type(state)(*(field.clone() for field in state))
 
@@ -67,13 +67,15 @@ class Weights:
 
     def learn(self, losses: Tensor) -> None:
         """Learn from losses of shape (rows, K)."""
-        self.regret += (self.now() * losses).sum(-1, keepdim=True) - losses
+        ahead = (self.now() * losses).sum(-1, keepdim=True) - losses
+        self.regret += ahead
+        self.spread.copy_(torch.hypot(self.spread, ahead))
         for field, value in zip(self.state, self.learner.learn(self.state, losses), strict=True):
             field.copy_(value)
 
     def views(self) -> list[Entry]:
         """What is remembered in each row."""
-        fields = {**self.state._asdict(), "regret": self.regret}
+        fields = {**self.state._asdict(), "regret": self.regret, "spread": self.spread}
         rows = zip(*(field.unbind() for field in fields.values()), strict=True)
         return [dict(zip(fields, row, strict=True)) for row in rows]
 
@@ -247,7 +249,7 @@ class Table:
         self.marks[row] = self.mark(row)
 
     def _arrays(self) -> list[Tensor]:
-        learned = [[*learner.state, learner.regret] for _, learner in self.learners]
+        learned = [[*learner.state, learner.regret, learner.spread] for _, learner in self.learners]
         return [getattr(self, key) for key in SCALARS] + [*self.scale] + [a for each in learned for a in each]
 
     def snapshot(self) -> list[Tensor]:
