@@ -27,7 +27,8 @@ from .base import Conversion, check_given, registry
 from .scales import FixedScale, Scale
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
-GAMMA, RHO, RATE = 0.99, 0.999, 2.0  # the discounts of traces and learner, and the factor of its rate
+SIGHT, RHO, RATE = 1.0, 0.999, 2.0  # of the traces; the discount of the learner, and the factor of its rate
+SHORTEST = 10.0  # steps that a trace sees at least
 START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
 
@@ -37,7 +38,7 @@ class PracticalState(NamedTuple):
 
     t: Array  # the steps so far, (1,)
     m: Vector  # the tracker, the average gradient
-    c1: Array  # its weight 1 - b1^t, with t counted from the first gradient of the block that is not 0
+    n: Array  # the steps of a block, counted from its first gradient that is not 0
     played: Array  # the rate of the last move of a block; 0 if there was none
     experts: tuple[Any, ...]  # the states of the directions
     e: ByBlock  # for each block, the traces of the directions that differ on it
@@ -45,6 +46,15 @@ class PracticalState(NamedTuple):
     scale: Any  # that of the scale
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
     spread: Array  # the root of the sum of the squares of these differences, (..., K)
+
+
+def discount(sight: Any, n: Any) -> Any:
+    r"""The discount $\gamma=1-1/(10+\mathrm{sight}\cdot n)$ of a trace in step n: it sees a part of all steps so far.
+
+    >>> round(discount(0.5, 180), 4)
+    0.99
+    """
+    return 1 - 1 / (SHORTEST + sight * n)
 
 
 def rate(lr: Any) -> Any:
@@ -71,7 +81,8 @@ class PracticalConversion(Conversion):
     $$x\leftarrow(1-\eta\lambda)\,x-\eta\,u,\qquad u\propto\sum_kw_kd_k,\qquad\eta=lr\,\sigma,\qquad
     m\leftarrow b_1m+(1-b_1)s.$$
 
-    Every expert has a trace $e_k\leftarrow\gamma e_k+d_k$ of its directions. A new gradient charges it
+    Every expert has a trace $e_k\leftarrow\gamma_ne_k+d_k$ of its directions, $\gamma_n=1-1/(10+\mathrm{sight}\cdot n)$
+    in step n, so that it sees as far back as the run is long, or a part of that. A new gradient charges it
     $\ell_k=-\eta\langle s,e_k\rangle$, to first order what the last steps along expert k would change now; what swings
     across a valley cancels in the trace. The learner makes the weights of these losses, and the scale $\sigma$ grows
     while the mixture $-\sum_kw_k\ell_k$ would still help. Both serve the next step: they lag by one, so that a step may
@@ -91,7 +102,7 @@ class PracticalConversion(Conversion):
         b2: the discount of the squared gradients of Adam, if it is given by name.
         eps: of directions given by name, and the size of a tracker below which a mixture fades.
         weight_decay: $\lambda$, decoupled.
-        gamma: the discount of the traces; the last $1/(1-\gamma)$ steps are judged.
+        sight: the part of the steps so far that traces see; 0 for the last ten steps.
         learner: over K losses.
         scale: `FixedScale` or `LearnedScale`.
         matrices: for each block, whether directions of matrices may take it as one; by default all may.
@@ -114,13 +125,13 @@ class PracticalConversion(Conversion):
     b2: float = 0.999
     eps: float = 1e-8
     weight_decay: float = 0.0
-    gamma: float = GAMMA
+    sight: float = SIGHT
     learner: Learner = field(default_factory=lambda: ShortMemoryHedge(rho=RHO, c=RATE))
     scale: Scale = field(default_factory=FixedScale)
     matrices: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
-        shares, numbers = ("b1", "b2", "gamma"), ("eps", "weight_decay")
+        shares, numbers = ("b1", "b2"), ("eps", "weight_decay", "sight")
         checks = dict.fromkeys(shares, check_share) | dict.fromkeys(numbers, check_number)
         if not callable(self.lr) and not isinstance(self.lr, tuple):
             checks["lr"] = check_number
@@ -151,7 +162,7 @@ class PracticalConversion(Conversion):
         return PracticalState(
             t=_xp.first_round(leaf(x)) - 1,
             m=zeros_like(x),
-            c1=zero,
+            n=zero,
             played=zero,
             experts=tuple(expert.init(x) for expert in self._directions),
             e=ByBlock(tuple((_xp.namespace(a).zeros_like(a),) * n for a, n in zip(blocks, differing, strict=True))),
@@ -169,7 +180,7 @@ class PracticalConversion(Conversion):
         check_given(self, x=x)
         w, square, losses = self.weights(state), *self._judged(s, state)
         lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s)) * self.factor(state)
-        begun = (state.c1 > 0) | (square > 0)
+        begun = (state.n > 0) | (square > 0)
         tracked = self._tracked(s, begun, lr, state)
         dx, e = self._moved(w, s, tracked)
         had = _xp.inner(w, losses)
@@ -191,12 +202,8 @@ class PracticalConversion(Conversion):
         return self.scale.factor(state.scale)
 
     def sums(self, state: PracticalState) -> dict[str, Array]:
-        r"""The regret against each expert, and its standard error, (..., K).
-
-        A trace judges each direction for $1/(1-\gamma)$ rounds, so that losses that are near in time are not
-        independent: the root of the sum of squares is times $\sqrt{(1+\gamma)/(1-\gamma)}$.
-        """
-        return {"regrets": state.regret, "errors": state.spread * dependence(self.gamma)}
+        """The regret against each expert, and the root of the sum of the squares of what it consists of, (..., K)."""
+        return {"regrets": state.regret, "spreads": state.spread}
 
     def hypothesis(self, rounds: int | None = None) -> str:
         """The step, the samples and the learner are not those of a theorem."""
@@ -221,19 +228,19 @@ class PracticalConversion(Conversion):
 
     def _tracked(self, s: Vector, begun: Array, lr: Array, state: PracticalState) -> PracticalState:
         """Average the gradient in, and show it to the directions."""
-        xp, b1 = _xp.namespace(begun), self.b1
-        pairs = zip(self._directions, state.experts, strict=True)
+        b1, pairs = self.b1, zip(self._directions, state.experts, strict=True)
         return state._replace(
             t=state.t + 1,
             m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
-            c1=xp.where(begun, b1 * state.c1 + (1 - b1), xp.zeros_like(state.c1)),
+            n=state.n + _xp.indicator(begun, state.n),
             played=lr * _xp.indicator(begun, lr),
             experts=tuple(_chosen(begun, expert.learn(before, s), before) for expert, before in pairs),
         )
 
     def _moved(self, w: Array, s: Vector, state: PracticalState) -> tuple[Vector, ByBlock]:
         """The displacement along the mixture of the directions, and the traces with them."""
-        b1, unbiased = self.b1, Numbers(state.c1).map(_xp.inverse)
+        b1, gamma = self.b1, discount(self.sight, state.n)
+        unbiased = Numbers(state.n).map(lambda n: _xp.inverse(1 - b1**n))
         m = unbiased.times(state.m)
         ahead = apply(lambda m, a: b1 * m + (1 - b1) * a, m, unbiased.times(s)) if self._looks_ahead else m
         pairs = zip(self._directions, state.experts, strict=True)
@@ -244,7 +251,8 @@ class PracticalConversion(Conversion):
             shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(traces))]
             ds, u = self._mixed(s, hat, ds, shares)
             steps.append(-u * _beside(s, _number(s, state.played, i), u))
-            parts.append(tuple(self.gamma * e + d for e, d in zip(traces, ds, strict=True)))
+            old = _beside(s, _number(s, gamma, i), u)
+            parts.append(tuple(old * e + d for e, d in zip(traces, ds, strict=True)))
         return Blocks(tuple(steps)) if isinstance(s, Blocks) else steps[0], ByBlock(tuple(parts))
 
     def _mixed(self, s: Vector, hat: Array, ds: list[Array], shares: list[Array]) -> tuple[list[Array], Array]:
@@ -266,15 +274,6 @@ class PracticalConversion(Conversion):
             differing += [d for k, d in enumerate(directions) if d not in directions[:k]]
             found.append([differing.index(d) for d in directions])
         return found
-
-
-def dependence(gamma: float) -> float:
-    """The factor of a standard error of sums of numbers whose correlation falls by gamma from one to the next.
-
-    >>> dependence(0.0), round(dependence(0.99), 2)
-    (1.0, 14.11)
-    """
-    return math.sqrt((1 + gamma) / (1 - gamma))
 
 
 def shown(direction: Direction, m: Vector, ahead: Vector) -> Vector:

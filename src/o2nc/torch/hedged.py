@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ..conversions.practical import GAMMA, RATE, RHO, START
+from ..conversions.practical import RATE, RHO, SIGHT, START
 from ..directions import Mask, find
 from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
 from .parameter_groups import (
@@ -36,7 +36,7 @@ class Hedged(Optimizer):
     w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
 
     $d_k$ the direction of expert k, a function of the tracker $m\leftarrow b_1m+(1-b_1)s$ and its past. Every expert
-    has a trace $e_k\leftarrow\gamma e_k+d_k$, and a new gradient charges it $\ell_k=-\eta\langle s,e_k\rangle$: to
+    has a trace $e_k\leftarrow\gamma_ne_k+d_k$, and a new gradient charges it $\ell_k=-\eta\langle s,e_k\rangle$: to
     first order what its last steps would change now. $C\leftarrow\rho C+\ell$ and
     $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$; and $\log\sigma$ grows while the mixture would still help, see
     `o2nc.conversions.LearnedScale`. Weights and scale serve the next step. Where several experts differ, each is
@@ -61,7 +61,7 @@ class Hedged(Optimizer):
             "group", or in each "tensor".
         matrices: whether directions of matrices, as "muon", take tensors with two axes or more as such; None for all
             but tables, with eight times as many rows as columns. On others they are "adam".
-        gamma: the discount of the traces.
+        sight: the part of the steps so far that traces see, $\gamma_n=1-1/(10+\mathrm{sight}\cdot n)$ in step n.
         rho: the discount of the learner.
         c: the factor of its rate; with 0 weights stay equal for ever.
         maximize: whether the objective is maximised.
@@ -94,7 +94,7 @@ class Hedged(Optimizer):
         scale: str = "learned",
         weights: str = "shared",
         matrices: bool | None = None,
-        gamma: float = GAMMA,
+        sight: float = SIGHT,
         rho: float = RHO,
         c: float = RATE,
         maximize: bool = False,
@@ -108,7 +108,7 @@ class Hedged(Optimizer):
         self._first_of: dict[Any, dict[str, Any]] = {}  # of the groups with shared weights, by experts
         defaults = {
             "lr": START if lr is None else lr, "experts": experts, "betas": betas, "eps": eps,
-            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices, "gamma": gamma,
+            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices, "sight": sight,
             "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
         super().__init__(params, defaults, nonfinite)

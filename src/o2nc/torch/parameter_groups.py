@@ -21,7 +21,7 @@ OPTIONS = (
     "scale",
     "weights",
     "matrices",
-    "gamma",
+    "sight",
     "rho",
     "c",
     "maximize",
@@ -152,11 +152,12 @@ def check_options(group: dict[str, Any]) -> None:
     betas = group["betas"]
     if not isinstance(betas, (tuple, list)) or len(betas) != 2:
         raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
-    shares = {"betas[0]": betas[0], "betas[1]": betas[1], "gamma": group["gamma"], "rho": group["rho"]}
+    shares = {"betas[0]": betas[0], "betas[1]": betas[1], "rho": group["rho"]}
     for name, value in shares.items():
         check_share(name, value)
     check_number("eps", group["eps"], positive=True)
-    check_number("c", group["c"])
+    for name in ("sight", "c"):
+        check_number(name, group[name])
     check_flags({"maximize": group["maximize"]})
     if group["matrices"] is not None:
         check_flags({"matrices": group["matrices"]})

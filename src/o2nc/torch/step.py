@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..conversions.practical import discount
 from ..directions import Direction, Muon, Polar
 from ..directions.base import LENGTH
 from ..states import leaves
@@ -90,6 +91,7 @@ class Step:
         counts = (table.t[rows] > 0) | (judgement.squares[rows] > 0)
         self.rate = self._per_row(lambda group: group["lr"]) * self.factor
         table.t[rows] += counts
+        self.gamma = discount(self._per_row(lambda group: group["sight"]), table.t).tolist()
         table.played[rows] = self.rate[rows] * counts
 
     def prepare(self) -> None:
@@ -218,8 +220,8 @@ class Step:
             for each in (coefficients.share * self.rate[:, None], coefficients.length)
         )
         decay = 1 - self.rate[bucket.entries.rows[0]].item() * float(group["weight_decay"])
-        shrink, gamma = (self._constant(value, x) for value in (decay, float(group["gamma"])))
-        scratch = self._scratch(bucket, x)
+        shrink, scratch = self._constant(decay, x), self._scratch(bucket, x)
+        gamma = self._number(bucket, self.gamma, x)
         self.shift(x, bucket.kernels, view, shares, shrink, traces, lengths, gamma, scratch)
         bucket.entries.put(x, self.x)
         for key, trace in zip(bucket.traces, traces, strict=True):
