@@ -13,5 +13,6 @@ from .converted import Converted
 from .hedged import Hedged
 from .logging import log
 from .model_groups import Groups, groups
+from .shadow import Shadow
 
-__all__ = ["Converted", "Groups", "Hedged", "groups", "log"]
+__all__ = ["Converted", "Groups", "Hedged", "Shadow", "groups", "log"]

@@ -21,8 +21,9 @@ from .parameter_groups import (
     width,
 )
 from .report import Report, practical
+from .shadow import Shadow, shadowed
 from .shards import laid_out, local, split_axes
-from .state import Experts, Table, masked
+from .state import Experts, Table, masked, taken
 from .step import Step
 
 SAME = ("experts", "scale", "weights")  # what a checkpoint cannot change
@@ -52,7 +53,8 @@ class Hedged(Optimizer):
         lr: the learning rate, that of AdamW; a number or a tensor with one entry. A learned scale starts there; None
             is 0.01. A scheduler multiplies what is learned.
         experts: names, as "muon", "soap", "adam", "momentum", "sign", "polar" and "shampoo"; directions of
-            `o2nc.directions`, or your own; or functions of the tracker.
+            `o2nc.directions`, or your own; functions of the tracker; or optimizers of torch, as ``torch.optim.NAdam``
+            or `Shadow`.
         betas: $b_1$ of the tracker and $b_2$ of the squared gradients of Adam.
         eps: $\epsilon$ of Adam, and the size of a tracker below which mixtures fade.
         weight_decay: $\lambda$, decoupled, and times the learned scale as the step is.
@@ -235,18 +237,22 @@ class Hedged(Optimizer):
 
 
 def chosen(group: dict[str, Any]) -> Experts:
-    """The experts of a group, from names, directions and functions; raise unless each is one, and there once."""
+    """The experts of a group, from what was given; raise unless each is one, and there once."""
     given, options = group["experts"], {"b2": group["betas"][1], "eps": group["eps"]}
     if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
         raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
-    directions = [find(f"experts[{k}]", each, **options) for k, each in enumerate(given)]
+    seen = [shadowed(each) for each in given]
+    directions = [s if isinstance(s, Shadow) else find(f"experts[{k}]", s, **options) for k, s in enumerate(seen)]
     names = [direction.name for direction in directions]
     if len(set(names)) < len(names):
         raise ValueError(f"`experts` must have different names; got {names}.")
     for mask in (each for each in directions if type(each) is Mask):
         for p in tensors(group):
             masked(mask, p, torch.zeros_like(p, dtype=width(p)))  # raises if it does not fit
-    return {d.name: (d, isinstance(each, str)) for d, each in zip(directions, given, strict=True)}
+    for each, p in ((each, p) for each in directions for p in tensors(group)):
+        if isinstance(each, Shadow) and taken(each, p, group) is each:
+            each.form(p.shape, width(p), p.device)  # raises if the class refuses it
+    return {d.name: (d, isinstance(each, (str, Shadow))) for d, each in zip(directions, seen, strict=True)}
 
 
 def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:

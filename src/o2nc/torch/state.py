@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..conversions import FixedScale, LearnedScale
-from ..directions import Direction, Mask, Momentum, OnMatrices
+from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
 from ..directions.matrices import is_table
 from ..learners import ShortMemoryHedge
 from ..states import State, leaves
@@ -17,12 +17,13 @@ from .buckets import FACTORS, Bucket, Layout, cut
 from .checkpoint import Entry, Form, form_of, gather, scatter
 from .kernels import Kernel, kernel_of
 from .parameter_groups import check_device, width
+from .shadow import Shadow
 from .shards import is_sharded, laid_out, local, shard
 
 Tensor = torch.Tensor
 LAYOUTS = 3  # that are kept besides a new one
 SCALARS = ("t", "played", "size")  # steps, and the rate and the root mean square of u when it was moved last
-Experts = dict[str, tuple[Direction, bool]]  # of a group: directions, and whether they were given by name
+Experts = dict[str, tuple[Direction | Shadow, bool]]  # of a group, and whether the kernels have their options
 
 
 class Weights:
@@ -200,9 +201,9 @@ class Table:
             entry["x"] = shard(held.to(width(p), copy=True, memory_format=torch.contiguous_format), p)
         return entry
 
-    def differing(self, row: int) -> dict[str, tuple[Direction, Kernel]]:
+    def differing(self, row: int) -> dict[str, tuple[Direction | Shadow, Kernel]]:
         """The directions of a parameter, each with its kernel, by the first expert that has it."""
-        found: dict[Kernel, tuple[str, Direction]] = {}
+        found: dict[Kernel, tuple[str, Direction | Shadow]] = {}
         for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
             found.setdefault(kernel, (name, direction))
         return {name: (direction, kernel) for kernel, (name, direction) in found.items()}
@@ -210,6 +211,8 @@ class Table:
     def _initial(self, row: int, name: str) -> Entry:
         """The first state of a direction that is computed tensor by tensor: on the shard if it is elementwise."""
         p, direction = self.params[row], self.experts[row][name]
+        if isinstance(direction, Shadow):
+            return direction.entry(p.shape, width(p), p.device)
         shape = p.shape if direction.whole else self.local[row].shape
         x = Blocks((torch.zeros(shape, dtype=width(p), device=p.device),))
         state = direction.init(x)
@@ -221,7 +224,11 @@ class Table:
         return {key: shard(a.clone(), p) if key in vectors else a.clone() for key, a in entry.items()}
 
     def memory(self, row: int, name: str) -> State:
-        """The state of a direction that is computed tensor by tensor."""
+        """The state of a direction that is computed tensor by tensor; of a shadow by key, empty before its first step."""
+        p, direction = self.params[row], self.experts[row][name]
+        if isinstance(direction, Shadow):
+            keys = direction.dtypes(p.shape, width(p), p.device) if self.t[row] > 1 else ()
+            return {key: self.tensors[key][row] for key in keys}
         if (row, name) not in self._forms:
             self._initial(row, name)
         return gather(self._forms[row, name], [{key: held[row] for key, held in self.tensors.items()}])
@@ -232,7 +239,8 @@ class Table:
         If the model was moved or cast, the state follows; a parameter that has become narrow gets its point.
         """
         p, numbers = self.params[row], self.numbers[row]
-        entry = self.state[p]
+        entry, shadows = self.state[p], [each for each in self.experts[row].values() if isinstance(each, Shadow)]
+        own = {key: dtype for each in shadows for key, dtype in each.dtypes(p.shape, width(p), p.device).items()}
         if p.dtype == width(p):
             entry.pop("x", None)
         elif "x" not in entry:
@@ -240,12 +248,12 @@ class Table:
         for key, tensor in entry.items():
             if key not in numbers:
                 dtype = width(p) if tensor.is_floating_point() else tensor.dtype
-                entry[key] = tensor.to(p.device, dtype).contiguous()
+                entry[key] = tensor.to(p.device, own.get(key, dtype)).contiguous()
                 self.tensors[key][row] = local(entry[key])
-        for key, own in numbers.items():
+        for key, number in numbers.items():
             if key in entry:
-                own.copy_(entry[key])
-            entry[key] = own
+                number.copy_(entry[key])
+            entry[key] = number
         self.marks[row] = self.mark(row)
 
     def _arrays(self) -> list[Tensor]:
@@ -302,12 +310,14 @@ class Table:
         return found
 
 
-def taken(direction: Direction, p: Tensor, group: dict[str, Any]) -> Direction:
+def taken(direction: Direction | Shadow, p: Tensor, group: dict[str, Any]) -> Direction | Shadow:
     """What a direction is for a parameter: one of matrices has a fallback elsewhere, and needs none on a matrix."""
-    if not isinstance(direction, OnMatrices):
-        return direction
     told = group["matrices"]
     is_matrix = p.ndim >= 2 and p.numel() > 0 and (not is_table(p.shape) if told is None else told)
+    if isinstance(direction, Shadow) and direction.matrices and not is_matrix:
+        return Adam(b2=group["betas"][1], eps=group["eps"])
+    if not isinstance(direction, OnMatrices):
+        return direction
     if not is_matrix:
         return direction.fallback
     stacks = {"stacks": group["stacks"]} if "stacks" in group else {}
