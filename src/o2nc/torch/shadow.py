@@ -18,16 +18,17 @@ SHAPE = (2, 2)  # of the parameter that every class must be able to step
 class Shadow:
     r"""An optimizer class as an expert of `Hedged`: where it would go from the current point, over its learning rate.
 
-    $$d=\frac{x-x'}{lr'},\qquad x'\ \text{the parameter after a step of the class from}\ x\ \text{with the gradient}\ s,$$
+    $$d=\frac{x-x'}{lr'},$$
 
-    $lr'$ the learning rate of the class. Alone, at a fixed scale and with the same ``lr``, `Hedged` is that optimizer.
-    Each parameter has an optimizer of its own: what a class does for all of them together, as clipping by the norm of
-    all gradients, it does for each. The class sees gradients, not the tracker, and its weight decay is part of its
-    direction. $x-x'$ is rounded as x is: for short steps, as those of SGD, a larger ``lr`` gives more digits.
+    $x'$ the parameter after a step of the class from x with the gradient s, and $lr'$ its learning rate. Alone, at a
+    fixed scale and with the same ``lr``, `Hedged` is that optimizer. Each parameter has an optimizer of its own: what a
+    class does for all of them together, as clipping by the norm of all gradients, it does for each. The class sees
+    gradients, not the tracker, and its weight decay is part of its direction. $x-x'$ is rounded as x is: for short
+    steps, as those of SGD, a larger ``lr`` gives more digits.
 
     What the class keeps lies in the state of `Hedged`. A class that keeps points of its own, as Lookahead does, does
-    not know that the mixture went elsewhere. Those that say so, by ``train`` and ``eval``, are refused, and so are those
-    that need a closure, and those that keep numbers elsewhere than in their state or their group.
+    not know that the mixture went elsewhere. Those that say so, by ``train`` and ``eval``, are refused, and so are
+    those that need a closure, and those that keep numbers elsewhere than in their state or their group.
 
     Args:
         optimizer: a class that derives from ``torch.optim.Optimizer``. It must step without a closure.
@@ -59,8 +60,9 @@ class Shadow:
             raise ValueError("`Shadow(maximize=...)` must be False; `Hedged(maximize=True)` turns the gradients.")
         self.optimizer, self.options, self.matrices = optimizer, options, matrices
         self.name: str = name or optimizer.__name__
-        self._arguments = inspect.signature(optimizer).parameters
-        if "lr" in self._arguments and self._arguments["lr"].default is inspect.Parameter.empty:
+        arguments = inspect.signature(optimizer).parameters
+        self._arguments = frozenset(arguments)
+        if "lr" in arguments and arguments["lr"].default is inspect.Parameter.empty:
             self.options = {"lr": LR, **options}
         self._forms: dict[Any, Tree] = {}  # of the inner state, by shape, dtype and device
         self.form(SHAPE, torch.float32, "cpu")
@@ -138,16 +140,16 @@ class Shadow:
         if elsewhere or set(inner.state) - {p} or forms[0] != forms[1]:
             where = f"its attribute {min(elsewhere)!r}" if elsewhere else "what it kept in one step and not in the next"
             raise ValueError(
-                f"The expert {self.name!r} must keep what it needs in the state of the parameter, or in its group, from "
-                f"the first step on; found {where}."
+                f"The expert {self.name!r} must keep what it needs in the state of the parameter, or in its group, "
+                f"from the first step on; found {where}."
             )
         return {"state": forms[1], "group": form_of({key: group[key] for key in sorted(changed)})}
 
     def _refusal(self, shape: tuple[int, ...], error: Exception) -> ValueError:
         said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         hint = (
-            f" With `Shadow({self.optimizer.__name__}, matrices=True)` it is 'adam' where a parameter is no matrix; groups "
-            "may have experts of their own."
+            f" With `Shadow({self.optimizer.__name__}, matrices=True)` it is 'adam' where a parameter is no matrix; "
+            "groups may have experts of their own."
         )
         return ValueError(
             f"The expert {self.name!r} must be able to step a parameter of shape {shape} without a closure; it said: "
@@ -166,8 +168,8 @@ def check_class(optimizer: Any) -> None:
     is_class = isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer)
     if not is_class or optimizer is torch.optim.Optimizer:
         raise TypeError(
-            "`Shadow(optimizer=...)` must be a class that derives from `torch.optim.Optimizer`, as `torch.optim.NAdam`; "
-            f"got {optimizer.__name__ if isinstance(optimizer, type) else f'one of {type(optimizer).__name__}'}."
+            "`Shadow(optimizer=...)` must be a class that derives from `torch.optim.Optimizer`, as `torch.optim.NAdam`"
+            f"; got {optimizer.__name__ if isinstance(optimizer, type) else f'one of {type(optimizer).__name__}'}."
         )
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     if closure is not None and closure.default is inspect.Parameter.empty:

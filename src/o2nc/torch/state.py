@@ -224,7 +224,7 @@ class Table:
         return {key: shard(a.clone(), p) if key in vectors else a.clone() for key, a in entry.items()}
 
     def memory(self, row: int, name: str) -> State:
-        """The state of a direction that is computed tensor by tensor; of a shadow by key, empty before its first step."""
+        """The state of a direction that is computed tensor by tensor; of a shadow by key, empty before it has any."""
         p, direction = self.params[row], self.experts[row][name]
         if isinstance(direction, Shadow):
             keys = direction.dtypes(p.shape, width(p), p.device) if self.t[row] > 1 else ()

@@ -190,7 +190,7 @@ class Step:
         p, x = local(self.table.params[row]), self.x[row]
         return torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)) if p.dtype != x.dtype else x
 
-    def _direction(self, direction: Direction, memory: Any, u: Tensor) -> Any:
+    def _direction(self, direction: Any, memory: Any, u: Tensor) -> Any:
         return direction.direction(memory, Blocks((u,))).arrays[0]
 
     def _prepared(self, row: int, name: str, direction: Direction | Shadow, u: Tensor) -> Tensor:
