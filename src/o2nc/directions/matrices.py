@@ -11,6 +11,8 @@ from ..vectors import Blocks, Vector, check_shapes, join, leaf, split
 from .adam import Adam
 from .base import FLOOR, LENGTH, Direction, State, check_floor, faded
 
+LONG = 8  # times as many rows as columns has a table
+
 
 @dataclass(frozen=True)
 class OnMatrices:
@@ -122,6 +124,22 @@ def _as_matrix(a: Array, axes: int, stacks: bool) -> Array:
     batch = a.shape[: a.ndim - (2 if stacks and axes == 3 else axes)]
     first, size = a.shape[len(batch)], math.prod(a.shape[len(batch) :])
     return _xp.namespace(a).reshape(_xp.gathered(a), (*batch, first, size // first if first else 0))
+
+
+def is_table(shape: Sequence[int]) -> bool:
+    """Whether a tensor has the shape of a table: two axes, and at least 8 times as many rows as columns.
+
+    Rows of a table are looked up one by one, so that it is no matrix for Muon and its like. Fused queries, keys and
+    values have 3 times as many rows as columns, and layers of feed-forward networks 4, or 5.4 where two are fused;
+    vocabularies have tens of times the width. So the border is between. It is a guess: a factor of LoRA is as long,
+    and so are the widest feed-forward layers, those of Gemma with 8. Who knows better tells, as `o2nc.torch.groups`.
+
+    Reference: the widths of GPT-2, Llama and Gemma.
+
+    >>> is_table((50257, 768)), is_table((3072, 768)), is_table((8,))
+    (True, False, False)
+    """
+    return len(shape) == 2 and shape[0] >= LONG * shape[1] > 0
 
 
 def at_length(Z: Array, length: float = LENGTH) -> Array:

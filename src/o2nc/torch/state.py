@@ -9,6 +9,7 @@ import torch
 
 from ..conversions import FixedScale, LearnedScale
 from ..directions import Direction, Mask, Momentum, OnMatrices
+from ..directions.matrices import is_table
 from ..learners import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
@@ -306,18 +307,6 @@ def taken(direction: Direction, p: Tensor, group: dict[str, Any]) -> Direction:
     told = group["matrices"]
     is_matrix = p.ndim >= 2 and p.numel() > 0 and (not is_table(p.shape) if told is None else told)
     return replace(direction, fallback=Momentum(), matrices=None) if is_matrix else direction.fallback
-
-
-TABLE = 8  # times as many rows as columns: fused projections have 3 to 5.4 times
-
-
-def is_table(shape: Sequence[int]) -> bool:
-    """Whether a parameter looks like a table of embeddings: two axes, and many more rows than columns.
-
-    >>> is_table((50257, 768)), is_table((3072, 768))
-    (True, False)
-    """
-    return len(shape) == 2 and shape[0] >= TABLE * shape[1]
 
 
 def masked(direction: Any, p: Tensor, like: Tensor) -> Tensor:
