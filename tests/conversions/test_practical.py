@@ -108,7 +108,7 @@ def test_it_is_the_literal_rule(xp, name, learned):
     b1, b2 = options.get("betas", (0.95, 0.999))
     conversion = PracticalConversion(
         experts(xp), lr=schedule(xp), b1=b1, b2=b2, eps=options.get("eps", 1e-8), weight_decay=decay,
-        sight=options.get("sight", 1.0), scale=LearnedScale() if learned else FixedScale(),
+        sight=options.get("sight", 2.0), scale=LearnedScale() if learned else FixedScale(),
         learner=ShortMemoryHedge(rho=options.get("rho", 0.999), c=options.get("c", 2.0)),
         matrices=options.get("matrices"),
     )  # fmt: skip
