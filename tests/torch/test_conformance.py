@@ -84,7 +84,7 @@ def test_every_scheduler_of_torch_is_tried():
 
 
 UNIT = {  # one entry with the gradient 1 moves by lr times this
-    "hedged": (lambda x, lr: Hedged([x], lr, ("momentum",)), 1.0),
+    "hedged": (lambda x, lr: Hedged([x], lr, ("momentum",), scale="fixed"), 1.0),
     "converted": (lambda x, lr: Converted([x], build("sgd"), lr), 0.1),
 }
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from training import assert_same, draws, parameters, snapshot, tensors, train
 
+from o2nc.conversions.practical import RHO
 from o2nc.directions import Adam, Function, Mask, Momentum, Polar, Sign
 from o2nc.torch import Hedged
 from reference_practical import Practical
@@ -45,8 +46,11 @@ def run(opt, reference, rounds, lr=0.02, decay=0.0, missing=lambda t, k: False, 
             np.testing.assert_allclose(p.detach().numpy(), x, rtol=0, atol=1e-12)
 
 
-def weights(opt):
-    return [list(group["weights"].values()) for group in opt.report()["groups"]]
+def assert_weights(opt, reference):
+    """Where a tensor that has one entry is judged alone, all experts are the same and weights are rounding."""
+    for k, (w, x) in enumerate(zip(opt.table.weights().numpy(), reference.x, strict=True)):
+        if x.size > 1 or reference.scopes.count(reference.scopes[k]) > 1:
+            np.testing.assert_allclose(w, reference.w[reference.scopes[k]], rtol=0, atol=1e-12)
 
 
 CASES = {  # experts of `Hedged` and of the reference, which sees masks as lists
@@ -68,12 +72,14 @@ def test_the_numbers_are_those_of_the_rule(name, scope, foreach):
         experts = ("momentum", Mask(factors))
         others = ("momentum", [factors[p].numpy() if p in factors else 1.0 for p in params])
     opt = Hedged(params, 0.02, experts, weights=scope, foreach=foreach, weight_decay=0.1)
-    reference = Practical(draws(1), others, scopes=range(4) if scope == "tensor" else None)
+    reference = Practical(draws(1), others, scopes=[0, 1, 2, 3] if scope == "tensor" else None)
     run(opt, reference, 12, decay=0.1)
-    expected = np.mean([reference.w[k] for k in reference.scopes], axis=0)
-    np.testing.assert_allclose(weights(opt)[0], expected, rtol=0, atol=1e-12)
+    assert_weights(opt, reference)
+    rate = opt.report()["groups"][0]["rate"]
+    assert rate == pytest.approx(0.02 * math.exp(reference.log_sigma), rel=1e-12)
+    assert abs(reference.log_sigma) > 1e-2  # it has learned something
     if len(experts) > 1:
-        assert np.ptp(expected) > 1e-3  # it has learned something
+        assert min(np.ptp(reference.w[k]) for k in reference.scopes[2:]) > 1e-3
 
 
 @pytest.mark.parametrize("scope", ["shared", "group", "tensor"])
@@ -87,19 +93,20 @@ def test_groups_with_their_own_options(scope):
     scopes = {"shared": [0] * 4, "group": [0, 0, 1, 1], "tensor": [0, 1, 2, 3]}[scope]
     reference = Practical(draws(1), ALL, scopes, [False] * 4, betas=(0.8, 0.95), eps=1e-3, rho=0.9, c=3.0)
     run(opt, reference, 12, lr=[0.05, 0.05, 0.01, 0.01], decay=[0.2, 0.2, 0.0, 0.0])
-    report = opt.report()
-    for k, group in enumerate(report["groups"]):
-        mine = scopes[2 * k : 2 * k + 2]
-        for key, values in (("weights", reference.w), ("regret", reference.regret)):
-            expected = np.mean([values[scope] for scope in mine], axis=0)
-            np.testing.assert_allclose(list(group[key].values()), expected, rtol=0, atol=1e-12)
+    assert_weights(opt, reference)
+    for k, group in enumerate(opt.report()["groups"]):
+        expected = np.mean([reference.regret[scope] for scope in scopes[2 * k : 2 * k + 2]], axis=0)
+        np.testing.assert_allclose(list(group["regret"].values()), expected, rtol=0, atol=1e-12)
+        assert group["rate"] == pytest.approx((0.05, 0.01)[k] * math.exp(reference.log_sigma), rel=1e-12)
 
 
 def test_groups_with_different_experts_have_different_learners():
+    """A learned scale would be one for all."""
     params, alone = parameters(), parameters()
     experts = (("momentum", "adam"), ("adam", "polar", "sign"))
-    opt = Hedged([{"params": params[:2]}, {"params": params[2:], "experts": experts[1]}], 0.02, experts[0])
-    parts = [Hedged(alone[:2], 0.02, experts[0]), Hedged(alone[2:], 0.02, experts[1])]
+    make = lambda params, experts: Hedged(params, 0.02, experts, scale="fixed")
+    opt = make([{"params": params[:2]}, {"params": params[2:], "experts": experts[1]}], experts[0])
+    parts = [make(alone[:2], experts[0]), make(alone[2:], experts[1])]
     for t in range(10):
         for p, q, g in zip(params, alone, gradients([p.detach().numpy() for p in params], t), strict=True):
             p.grad, q.grad = torch.as_tensor(g), torch.as_tensor(g)
@@ -114,7 +121,7 @@ def test_groups_with_different_experts_have_different_learners():
 def test_missing_gradients(scope):
     """Also in the first steps, and for all tensors but one."""
     opt = Hedged(parameters(), 0.02, ALL, weights=scope, weight_decay=0.1)
-    reference = Practical(draws(1), ALL, scopes=range(4) if scope == "tensor" else None)
+    reference = Practical(draws(1), ALL, scopes=[0, 1, 2, 3] if scope == "tensor" else None)
     run(
         opt,
         reference,
@@ -166,7 +173,7 @@ def test_foreach_is_the_loop_bit_by_bit(experts, scope):
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adam_alone_is_adamw(foreach, decay):
     params, others = parameters(), parameters()
-    opt = Hedged(params, 3e-3, ("adam",), betas=(0.8, 0.99), weight_decay=decay, foreach=foreach)
+    opt = Hedged(params, 3e-3, ("adam",), betas=(0.8, 0.99), weight_decay=decay, scale="fixed", foreach=foreach)
     other = torch.optim.AdamW(others, 3e-3, betas=(0.8, 0.99), weight_decay=decay)
     for each in (opt, other):
         train(each, 20)
@@ -174,19 +181,17 @@ def test_adam_alone_is_adamw(foreach, decay):
         torch.testing.assert_close(p, q, rtol=0, atol=1e-12)
 
 
-def test_momentum_alone_goes_the_way_of_sgd():
-    """The first step is s / sqrt(mean(s^2)); later ones are along torch's momentum."""
+def test_momentum_alone_is_sgd_with_momentum():
+    """Up to the weight of the start: m^ is (1 - b1) / (1 - b1^t) times the buffer of torch."""
     p, q = (torch.nn.Parameter(torch.zeros(3, 4, dtype=torch.float64)) for _ in range(2))
-    opt, other = Hedged([p], 1.0, ("momentum",)), torch.optim.SGD([q], 1.0, momentum=0.9, dampening=0.0)
+    opt = Hedged([p], 1.0, ("momentum",), betas=(0.9, 0.999), scale="fixed")
+    other = torch.optim.SGD([q], 1.0, momentum=0.9, dampening=0.0)
     for t in range(4):
         p.data.zero_(), q.data.zero_()
         s = torch.as_tensor(np.random.default_rng(t).normal(size=(3, 4)))
         p.grad, q.grad = s, s.clone()
         opt.step(), other.step()
-        if t == 0:
-            torch.testing.assert_close(p.detach(), -s / s.square().mean().sqrt(), rtol=1e-12, atol=0)
-        cosine = torch.nn.functional.cosine_similarity(p.detach().flatten(), q.detach().flatten(), dim=0)
-        assert cosine.item() == pytest.approx(1.0, abs=1e-12)
+        torch.testing.assert_close(p.detach(), q.detach() * (1 - 0.9) / (1 - 0.9 ** (t + 1)), rtol=1e-12, atol=0)
 
 
 def test_polar_alone_has_the_singular_vectors_of_muon():
@@ -201,15 +206,30 @@ def test_polar_alone_has_the_singular_vectors_of_muon():
     assert p.detach().square().mean().sqrt().item() == pytest.approx(0.2, rel=1e-5)
 
 
-@pytest.mark.parametrize(("experts", "count"), [(("momentum", "adam"), 2), (("momentum", "adam", "polar"), 3)])
-def test_state_is_a_few_tensors_a_parameter(experts, count):
-    p = torch.nn.Parameter(torch.ones(8, 16))
-    opt = Hedged([p], 0.1, experts)
-    p.grad = torch.ones_like(p)
+STATE = [  # the tracker, what directions keep, and a trace of each that is judged
+    (("adam",), "fixed", {"m", "root"}),
+    (("adam",), "learned", {"m", "root", "e.0"}),
+    (("muon",), "fixed", {"m"}),
+    (("muon",), "learned", {"m", "e.0"}),
+    (("momentum", "adam"), "fixed", {"m", "root", "e.0", "e.1"}),
+    (("momentum", "adam", "polar"), "learned", {"m", "root", "e.0", "e.1", "e.2"}),
+    (("muon", "soap"), "learned", {"m", "soap.blocks.v", "e.0", "e.1"}),
+]
+
+
+@pytest.mark.parametrize(("experts", "scale", "keys"), STATE)
+def test_state_is_a_few_tensors_a_parameter(experts, scale, keys):
+    """A vector, for which muon and soap are adam, has one trace at most for them."""
+    p, v = (torch.nn.Parameter(torch.ones(shape)) for shape in [(8, 16), (50,)])
+    opt = Hedged([p, v], 0.1, experts, scale=scale)
+    p.grad, v.grad = torch.ones_like(p), torch.ones_like(v)
     opt.step()
-    large = [a for a in opt.state[p].values() if a.numel() > 8]
-    assert len(large) == count
-    assert {a.dtype for a in large} == {torch.float32}
+    assert {key for key, a in opt.state[p].items() if a.shape == p.shape} == keys
+    on_vectors = dict.fromkeys("adam" if name in ("polar", "muon", "soap") else name for name in experts)
+    traces = len(on_vectors) if len(on_vectors) > 1 or scale == "learned" else 0
+    vectors = {"m", "root", *(f"e.{j}" for j in range(traces))}
+    assert {key for key, a in opt.state[v].items() if a.shape == v.shape} == vectors
+    assert all(opt.state[p][key].dtype == torch.float32 for key in keys)
 
 
 def peak(prof):
@@ -254,13 +274,20 @@ WRONG = {
     "one beta": (lambda: Hedged([P], betas=0.9), ValueError, "`betas` must be two numbers; got 0.9"),
     "eps": (lambda: Hedged([P], eps=0.0), ValueError, "`eps` must be finite and positive; got 0.0"),
     "rho": (lambda: Hedged([P], rho=1.0), ValueError, "`rho` must be at least 0 and less than 1; got 1.0"),
-    "c": (lambda: Hedged([P], c=0.0), ValueError, "`c` must be finite and positive; got 0.0"),
+    "gamma": (lambda: Hedged([P], gamma=1.0), ValueError, "`gamma` must be at least 0 and less than 1; got 1.0"),
+    "c": (lambda: Hedged([P], c=-1.0), ValueError, "`c` must be finite and nonnegative; got -1.0"),
+    "scale": (
+        lambda: Hedged([P], scale="fixd"),
+        ValueError,
+        "`scale` must be among ('learned', 'fixed'); got 'fixd'",
+    ),
+    "scale of a group": (lambda: Hedged([{"params": [P], "scale": 2.0}]), ValueError, "`scale` must be", "got 2.0"),
     "weights": (lambda: Hedged([P], weights="all"), ValueError, "`weights` must be among", "got 'all'"),
     "matrices": (lambda: Hedged([P], matrices=1), TypeError, "`matrices` must be True or False; got 1"),
     "learners": (
         lambda: Hedged([{"params": [P], "rho": 0.5}, {"params": [Q]}]),
         ValueError,
-        "`weights='shared'` must have the same `rho`; got 0.5 and 0.99",
+        f"`weights='shared'` must have the same `rho`; got 0.5 and {RHO}.",
     ),
     "steps": (
         lambda: Polar(steps=0),

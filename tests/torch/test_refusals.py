@@ -101,7 +101,10 @@ def spoilt(opt, key, value):
         ("t", 1.5, "whole numbers"),
         ("played", math.inf, "finite numbers"),
         ("C", math.nan, "finite numbers"),
-        ("V", -1.0, "nonnegative numbers"),
+        ("R", -1.0, "nonnegative numbers"),
+        ("e.0", math.inf, "finite numbers"),
+        ("scale.log", math.nan, "finite numbers"),
+        ("scale.root", -1.0, "nonnegative numbers"),
     ],
 )
 def test_numbers_of_a_checkpoint_that_cannot_be(key, value, words):

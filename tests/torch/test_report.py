@@ -10,6 +10,7 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 from training import build, parameters, stored, tensors, train
 
+from o2nc.conversions.practical import RATE
 from o2nc.torch import Converted, Hedged, log
 from o2nc.torch.report import Report
 from sentences import check
@@ -34,10 +35,10 @@ def test_a_report_is_about_the_last_step(scope):
     assert report["reason"].startswith("practical")
     assert [group["name"] for group in report["groups"]] == ["first", "1"]
     for group, rows in zip(report["groups"], (slice(0, 3), slice(3, 4)), strict=True):
-        w = np.array(
-            [torch.softmax(-10 * math.sqrt(math.log(4)) * s["C"] / s["V"].sqrt(), -1) for s in states(opt)[rows]]
-        )
+        w = np.array([torch.softmax(-RATE * math.sqrt(math.log(4)) * s["C"] / s["R"], -1) for s in states(opt)[rows]])
         np.testing.assert_allclose(list(group["weights"].values()), w.mean(0), rtol=0, atol=1e-12)
+        lr = 0.05 if group["name"] == "first" else 0.02
+        assert group["rate"] == pytest.approx(lr * states(opt)[0]["scale.log"].exp().item(), rel=1e-12)
         assert group["entropy"] == pytest.approx(-(w * np.log(w)).sum(-1).mean(), abs=1e-12)
         regret = np.mean([s["regret"].numpy() for s in states(opt)[rows]], axis=0)
         np.testing.assert_allclose(list(group["regret"].values()), regret, rtol=0, atol=1e-12)
@@ -56,12 +57,15 @@ def states(opt):
 def test_a_report_before_the_first_step_and_after_the_rate_has_changed():
     opt = Hedged(parameters(), 0.02)
     (group,) = opt.report()["groups"]
-    assert group["weights"] == dict.fromkeys(("momentum", "adam", "polar"), 1 / 3)
-    assert (group["entropy"], group["effective_step"]) == (pytest.approx(math.log(3)), 0.0)
+    assert group["weights"] == dict.fromkeys(("muon", "soap"), 1 / 2)
+    assert (group["entropy"], group["effective_step"]) == (pytest.approx(math.log(2)), 0.0)
+    assert group["rate"] == 0.02
     train(opt, 2)
-    before = opt.report()
-    opt.param_groups[0]["lr"] = 7.0
-    assert opt.report() == before
+    before = opt.report().flat()
+    opt.param_groups[0]["lr"] = 0.1
+    after = opt.report().flat()
+    assert after.pop("groups/0/rate") == pytest.approx(5 * before.pop("groups/0/rate"), rel=1e-12)  # of the next step
+    assert after == before
     assert opt.state_dict()["state"].keys() == {0, 1, 2, 3}
 
 
@@ -78,12 +82,14 @@ def test_a_report_prints_as_a_table():
     opt = Hedged(parameters(), 0.02)
     train(opt, 3)
     head, *rows, step, certificate, reason = str(opt.report()).splitlines()
-    assert head.split() == ["group", "expert", "weight", "regret", "entropy", "effective", "step"]
-    assert [row.split()[:2] for row in rows] == [["0", name] for name in ("momentum", "adam", "polar")]
+    assert head.split() == ["group", "expert", "weight", "regret", "entropy", "rate", "effective", "step"]
+    assert [row.split()[:2] for row in rows] == [["0", name] for name in ("muon", "soap")]
     start = head.index("weight")
     assert all(row[start - 1] == " " != row[start] for row in rows)
-    weights = opt.report()["groups"][0]["weights"]
-    assert [float(row[start:].split()[0]) for row in rows] == pytest.approx(list(weights.values()), abs=5e-4)
+    (group,) = opt.report()["groups"]
+    weights = list(group["weights"].values())
+    assert [float(row[start:].split()[0]) for row in rows] == pytest.approx(weights, abs=5e-4)
+    assert [float(row[head.index("rate") :].split()[0]) for row in rows] == pytest.approx([group["rate"]] * 2, rel=5e-3)
     assert (step.split(), certificate.split()) == (["step", "3"], ["certificate", "none"])
     assert "practical" in reason
     assert str(Converted(parameters(), build("sgd")).report()).splitlines()[0].split() == ["t", "0"]
@@ -103,9 +109,8 @@ def test_a_log_for_functions():
     train(opt, 3)
     assert [record["step"] for record in seen] == [2, 4]
     assert seen[1].keys() == opt.report().flat().keys()
-    assert {"groups/0/weights/adam", "groups/0/entropy", "groups/0/regret/polar", "groups/0/effective_step"} <= set(
-        seen[0]
-    )
+    keys = ("weights/muon", "entropy", "regret/soap", "rate", "effective_step")
+    assert {f"groups/0/{key}" for key in keys} <= set(seen[0])
     handle.remove()
     train(opt, 3)
     assert len(seen) == 2
@@ -143,9 +148,9 @@ def test_a_log_for_tensorboard(tmp_path):
         train(opt, 3)
     events = EventAccumulator(str(tmp_path))
     events.Reload()
-    found = events.Scalars("groups/0/weights/adam")
+    found = events.Scalars("groups/0/weights/soap")
     assert [event.step for event in found] == [1, 2, 3]
-    assert found[-1].value == pytest.approx(opt.report()["groups"][0]["weights"]["adam"], rel=1e-6)
+    assert found[-1].value == pytest.approx(opt.report()["groups"][0]["weights"]["soap"], rel=1e-6)
     assert "reason" not in events.Tags()["scalars"]
 
 

@@ -93,7 +93,7 @@ def hedge(
     check_learning_rate(learning_rate)
     for name, value in {"b1": b1, "b2": b2, "rho": rho}.items():
         check_hyperparameter(name, value, check_share)
-    for name, value in {"eps": eps, "weight_decay": weight_decay, "c": c}.items():
+    for name, value in {"eps": eps, "weight_decay": weight_decay, "sight": sight, "c": c}.items():
         check_hyperparameter(name, value, check_number)
     if not isinstance(scale, str) or scale not in SCALES:
         raise ValueError(f"`scale` must be {' or '.join(map(repr, SCALES))}; got {brief(scale)}.")

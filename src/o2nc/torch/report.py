@@ -8,7 +8,7 @@ import torch
 from ..conversions.practical import PRACTICAL
 from .state import Table
 
-COLUMNS = ("group", "expert", "weight", "regret", "entropy", "effective step")
+COLUMNS = ("group", "expert", "weight", "regret", "entropy", "rate", "effective step")
 
 
 class Report(dict[str, Any]):
@@ -16,11 +16,12 @@ class Report(dict[str, Any]):
 
     Reference: none.
 
-    >>> group = {"name": "0", "weights": {"adam": 1.0}, "regret": {"adam": 0.0}, "entropy": 0.0, "effective_step": 0.01}
+    >>> group = {"name": "0", "weights": {"adam": 1.0}, "regret": {"adam": 0.0}, "entropy": 0.0}
+    >>> group |= {"rate": 0.02, "effective_step": 0.01}
     >>> report = Report(step=3, groups=[group], certificate=None, reason="practical")
     >>> print(report)
-    group  expert  weight  regret  entropy  effective step
-    0      adam    1.000   0.00    0.000    1.00e-02
+    group  expert  weight  regret  entropy  rate      effective step
+    0      adam    1.000   0.00    0.000    2.00e-02  1.00e-02
     step         3
     certificate  none
     reason       practical
@@ -45,8 +46,9 @@ def practical(table: Table) -> Report:
 
     For each group: the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
     and the most; their mean entropy; the regret against each expert, the sum over the steps of the loss of the mixture
-    minus that of the expert; and the root mean square of $lr\sum_kw_kd_k$ in the last step, over all entries that this
-    process holds: a report asks nothing of others, so that one process may write it alone.
+    minus that of the expert; the rate of the next step, ``lr`` times what the scale has learned; and the root mean
+    square of what the last step has moved, without decay, over all entries that this process holds: a report asks
+    nothing of others, so that one process may write it alone.
 
     Reference: none.
     """
@@ -111,7 +113,7 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rows(group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    last = (f"{group['entropy']:.3f}", f"{group['effective_step']:.2e}")
+    last = (f"{group['entropy']:.3f}", f"{group['rate']:.2e}", f"{group['effective_step']:.2e}")
     for expert, weight in group["weights"].items():
         yield (group["name"], expert, f"{weight:.3f}", f"{group['regret'][expert]:.2f}", *last)
 
