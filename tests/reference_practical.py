@@ -18,7 +18,8 @@ One step, for the gradients s of the tensors at the point where the last step ha
    a mask    m^ times the mask
    function  its value at m^
    object    on matrices ``update(s, m^)``, adam's direction for tensors that are no matrices
-4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V));
+4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)),
+   with at least 1e-6 max |l| for max l - min l;
    and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
    log sigma <- log sigma + 0.05 M1 / sqrt(M2), unless the scale is fixed.
 
@@ -53,7 +54,7 @@ class Practical:
     """The rule. ``scopes`` says which learner weighs the experts of which tensor: [0, 0, 1] are two learners."""
 
     def __init__(
-        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.999, c=2.0, sight=2.0,
+        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.99, c=4.0, sight=2.0,
         learned=True,
     ):  # fmt: skip
         self.x = [np.array(p, dtype=np.float64) for p in x]
@@ -112,7 +113,8 @@ class Practical:
             for k in range(K):
                 self.regret[scope][k] += had - mine[k]
                 self.C[scope][k] = self.rho * self.C[scope][k] + mine[k]
-            self.V[scope] = self.rho**2 * self.V[scope] + (max(mine) - min(mine)) ** 2
+            spread = max(max(mine) - min(mine), 1e-6 * max(map(abs, mine)))
+            self.V[scope] = self.rho**2 * self.V[scope] + spread**2
             if self.V[scope] > 0:
                 factor = self.c * math.sqrt(math.log(K)) / math.sqrt(self.V[scope])
                 self.w[scope] = softmax([-factor * C for C in self.C[scope]])

@@ -27,7 +27,7 @@ from .base import Conversion, check_given, registry
 from .scales import FixedScale, Scale
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
-SIGHT, RHO, RATE = 2.0, 0.999, 2.0  # of the traces; the discount of the learner, and the factor of its rate
+SIGHT, RHO, RATE = 2.0, 0.99, 4.0  # of the traces; the discount of the learner, and the factor of its rate
 SHORTEST = 10.0  # steps that a trace sees at least
 START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
@@ -41,7 +41,7 @@ class PracticalState(NamedTuple):
     n: Array  # the steps of a block, counted from its first gradient that is not 0
     played: Array  # the rate of the last move of a block; 0 if there was none
     experts: tuple[Any, ...]  # the states of the directions
-    e: ByBlock  # for each block, the traces of the directions that differ on it
+    e: ByBlock  # for each block, the traces of the directions that differ on it; none if there is nothing to judge
     learner: Any  # the state of the learner
     scale: Any  # that of the scale
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
@@ -158,7 +158,7 @@ class PracticalConversion(Conversion):
         check_vector("x", x)
         zero, blocks = Numbers.zeros(x).values, _blocks(x)
         losses = _xp.zeros((*zero_scalar(x).shape[:-1], len(self.experts)), leaf(x))
-        differing = (len(set(same)) for same in self._same(x))
+        differing = (len(set(same)) if self.judges else 0 for same in self._same(x))
         return PracticalState(
             t=_xp.first_round(leaf(x)) - 1,
             m=zeros_like(x),
@@ -210,6 +210,11 @@ class PracticalConversion(Conversion):
         return PRACTICAL
 
     @property
+    def judges(self) -> bool:
+        """Whether there is anything to learn: several experts, or a scale."""
+        return len(self.experts) > 1 or not isinstance(self.scale, FixedScale)
+
+    @property
     def _looks_ahead(self) -> bool:
         return any(getattr(each, "looks_ahead", False) for each in self._directions)
 
@@ -223,7 +228,8 @@ class PracticalConversion(Conversion):
         for i, (a, traces, same) in enumerate(zip(_blocks(s), state.e.parts, self._same(s), strict=True)):
             square, *products = _sums(s, lambda a, *traces: [a * a, *(a * e for e in traces)], a, *traces)
             squares.append(square)
-            losses = losses - concat([products[j] for j in same], axis=-1) * _number(s, state.played, i)
+            if products:
+                losses = losses - concat([products[j] for j in same], axis=-1) * _number(s, state.played, i)
         return concat(squares, axis=-1), losses
 
     def _tracked(self, s: Vector, begun: Array, lr: Array, state: PracticalState) -> PracticalState:
@@ -239,20 +245,20 @@ class PracticalConversion(Conversion):
 
     def _moved(self, w: Array, s: Vector, state: PracticalState) -> tuple[Vector, ByBlock]:
         """The displacement along the mixture of the directions, and the traces with them."""
-        b1, gamma = self.b1, discount(self.sight, state.n)
-        unbiased = Numbers(state.n).map(lambda n: _xp.inverse(1 - b1**n))
+        b1: Any = self.b1
+        gamma, unbiased = discount(self.sight, state.n), Numbers(_xp.inverse(1 - b1**state.n))
         m = unbiased.times(state.m)
         ahead = apply(lambda m, a: b1 * m + (1 - b1) * a, m, unbiased.times(s)) if self._looks_ahead else m
         pairs = zip(self._directions, state.experts, strict=True)
         found = [_blocks(each.direction(own, shown(each, m, ahead))) for each, own in pairs]
         steps, parts = [], []
         for i, (hat, traces, same) in enumerate(zip(_blocks(m), state.e.parts, self._same(s), strict=True)):
-            ds = [found[same.index(j)][i] for j in range(len(traces))]
-            shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(traces))]
+            ds = [found[same.index(j)][i] for j in range(max(same) + 1)]
+            shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(ds))]
             ds, u = self._mixed(s, hat, ds, shares)
             steps.append(-u * _beside(s, _number(s, state.played, i), u))
             old = _beside(s, _number(s, gamma, i), u)
-            parts.append(tuple(old * e + d for e, d in zip(traces, ds, strict=True)))
+            parts.append(tuple(old * e + d for e, d in zip(traces, ds, strict=self.judges)))
         return Blocks(tuple(steps)) if isinstance(s, Blocks) else steps[0], ByBlock(tuple(parts))
 
     def _mixed(self, s: Vector, hat: Array, ds: list[Array], shares: list[Array]) -> tuple[list[Array], Array]:

@@ -44,7 +44,7 @@ class PracticalOnTrees(PracticalConversion):
 
     def _apart(self, state: PracticalState) -> PracticalState:
         elsewhere = [each.fallback if isinstance(each, OnMatrices) else each for each in self._directions]
-        n = len([each for k, each in enumerate(elsewhere) if each not in elsewhere[:k]])
+        n = len([each for k, each in enumerate(elsewhere) if each not in elsewhere[:k]]) if self.judges else 0
         shared = tuple(Blocks(tuple(part[j] for part in state.e.parts)) for j in range(n))
         traces: Any = Traces(shared, ByBlock(tuple(part[n:] for part in state.e.parts)))
         return state._replace(e=traces)
@@ -52,5 +52,5 @@ class PracticalOnTrees(PracticalConversion):
 
 def _together(state: PracticalState) -> PracticalState:
     traces: Any = state.e
-    shared = zip(*(vector.arrays for vector in traces.shared), strict=True)
+    shared = [tuple(vector.arrays[i] for vector in traces.shared) for i in range(len(traces.own.parts))]
     return state._replace(e=ByBlock(tuple(a + b for a, b in zip(shared, traces.own.parts, strict=True))))

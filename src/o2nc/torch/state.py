@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..conversions import FixedScale, LearnedScale
+from ..conversions import LearnedScale
 from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
 from ..directions.matrices import is_table
 from ..learners import ShortMemoryHedge
@@ -115,8 +115,8 @@ class Table:
         self.t, self.played, self.size = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(experts)
         self.is_learned = torch.tensor([group["scale"] == "learned" for group in groups])[self.groups_of]
-        self.scale = LearnedScale().init(torch.zeros(1, dtype=torch.float64))
-        self.scale = type(self.scale)(*(number.clone() for number in self.scale))
+        scale: Any = LearnedScale().init(torch.zeros(1, dtype=torch.float64))
+        self.scale: Any = type(scale)(*(number.clone() for number in scale))
         self.learner_of: dict[int, tuple[Weights, int]] = {}  # and the row there
         self.numbers = self._numbers()
         self._layouts: dict[Any, Layout] = {}
@@ -129,7 +129,7 @@ class Table:
 
     def _kernels(self, row: int, experts: Experts) -> tuple[Kernel, ...]:
         """The kernel of each expert; those that have the same direction for a parameter have the same kernel."""
-        mine, found = self.experts[row], {}
+        mine, found = self.experts[row], dict[str, Kernel]()
         for name, direction in mine.items():
             first = next(other for other in mine if mine[other] == direction)
             found[name] = found.get(first) or kernel_of(name, direction, experts[name][1])
@@ -144,7 +144,7 @@ class Table:
     def factor(self) -> Tensor:
         """The factor of the learning rate in the next step, by row."""
         learned: Any = LearnedScale().factor(self.scale)
-        return torch.where(self.is_learned, learned, FixedScale().factor(()))
+        return torch.where(self.is_learned, learned, 1.0)
 
     def learn_scale(self, q: Tensor) -> None:
         """Learn from what the traces of the mixture are worth, by row."""
