@@ -54,7 +54,7 @@ class Practical:
     """The rule. ``scopes`` says which learner weighs the experts of which tensor: [0, 0, 1] are two learners."""
 
     def __init__(
-        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.99, c=4.0, sight=2.0,
+        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.997, c=3.0, sight=2.0,
         learned=True,
     ):  # fmt: skip
         self.x = [np.array(p, dtype=np.float64) for p in x]

@@ -109,7 +109,7 @@ def test_it_is_the_literal_rule(xp, name, learned):
     conversion = PracticalConversion(
         experts(xp), lr=schedule(xp), b1=b1, b2=b2, eps=options.get("eps", 1e-8), weight_decay=decay,
         sight=options.get("sight", 2.0), scale=LearnedScale() if learned else FixedScale(),
-        learner=ShortMemoryHedge(rho=options.get("rho", 0.99), c=options.get("c", 4.0)),
+        learner=ShortMemoryHedge(rho=options.get("rho", 0.997), c=options.get("c", 3.0)),
         matrices=options.get("matrices"),
     )  # fmt: skip
     points, state = run(xp, conversion)

@@ -27,7 +27,7 @@ from .base import Conversion, check_given, registry
 from .scales import FixedScale, Scale
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
-SIGHT, RHO, RATE = 2.0, 0.99, 4.0  # of the traces; the discount of the learner, and the factor of its rate
+SIGHT, RHO, RATE = 2.0, 0.997, 3.0  # of the traces; the discount of the learner, and the factor of its rate
 SHORTEST = 10.0  # steps that a trace sees at least
 START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
