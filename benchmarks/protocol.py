@@ -1,9 +1,10 @@
-"""The development tasks by the protocol of docs/training-protocol.md; and, once, the final ones.
+"""The development tasks by the protocol of docs/training-protocol.md; and, once, the final ones and fine-tuning.
 
 Run: python benchmarks/protocol.py [--workers 2] [--tasks lstm ...] [--seeds 0 1 2] [--methods adamw ...] [--out FILE]
 
 Without --workers it prints what is there and runs nothing. Every run is a line of the file, and what is there is not
-run again. --final takes the four tasks that choose nothing in the place of the others: run it when the rule is done.
+run again. --final takes the four tasks that choose nothing in the place of the others, and --fine-tuning the two that
+go on from a good point: run them when the rule is done.
 """
 
 import argparse
@@ -11,28 +12,32 @@ from pathlib import Path
 
 from networks.development import DEVELOPMENT
 from networks.final import FINAL
+from networks.fine_tuning import FINE_TUNING, RATE
 from networks.methods import EXPERTS, METHODS
-from networks.protocol import Results, best_cell, diverged, ratios, summary, wanted
+from networks.protocol import Results, best_cell, diverged, over_adamw, ratios, summary, wanted
 from networks.run import load, run
 from pages import table
 
 FOLDER = Path(__file__).parent / "results"
+KINDS = {"development": DEVELOPMENT, "final": FINAL, "fine_tuning": FINE_TUNING}
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--final", action="store_true")
+    judged = parser.add_mutually_exclusive_group()
+    judged.add_argument("--final", dest="kind", action="store_const", const="final", default="development")
+    judged.add_argument("--fine-tuning", dest="kind", action="store_const", const="fine_tuning")
     parser.add_argument("--tasks", nargs="+", choices=DEVELOPMENT)
     parser.add_argument("--seeds", nargs="+", type=int)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args(given)
-    if options.final and options.tasks:
+    if options.kind != "development" and options.tasks:
         parser.error("`--tasks` chooses development tasks; the final ones are run all together.")
-    options.tasks = list(FINAL) if options.final else options.tasks or list(DEVELOPMENT)
-    options.seeds = options.seeds or list(range(5 if options.final else 3))
-    options.out = options.out or FOLDER / ("final.jsonl" if options.final else "development.jsonl")
+    options.tasks = options.tasks or list(KINDS[options.kind])
+    options.seeds = options.seeds or list(range(3 if options.kind == "development" else 5))
+    options.out = options.out or FOLDER / f"{options.kind}.jsonl"
     return options
 
 
@@ -52,13 +57,26 @@ def markdown(results: Results, tasks: list[str], methods: list[str]) -> str:
     return text + table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
 
 
+def fine_tuning(results: Results, tasks: list[str], methods: list[str]) -> str:
+    """The objectives over that of AdamW at its default rate: at all rates, and how many runs diverged."""
+    body = []
+    for name in methods:
+        found, count = over_adamw(results, tasks, name), diverged(results, tasks, name)
+        for lr in METHODS[name].rates:
+            if all((task, lr) in found for task in tasks):
+                entries = [f"{found[task, lr]:.3f}" for task in tasks]
+                body.append([METHODS[name].title, f"{lr:g}", *entries, str(count)])
+    return f"### Over AdamW at lr {RATE:g}\n\n" + table(["", "lr", *tasks, "runs diverged, all lr"], body)
+
+
 def main(given: list[str] | None = None) -> None:
     options = arguments(given)
     while options.workers and (cells := wanted(load(options.out), options.tasks, options.methods, options.seeds)):
         run(options.out, cells, options.workers, points=10)
     results = load(options.out)
     if results:
-        print(markdown(results, options.tasks, options.methods))
+        shown = fine_tuning if options.kind == "fine_tuning" else markdown
+        print(shown(results, options.tasks, options.methods))
 
 
 if __name__ == "__main__":

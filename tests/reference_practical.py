@@ -8,7 +8,7 @@ One step, for the gradients s of the tensors at the point where the last step ha
 2. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2; m^ and v^ are these without the weight of their zero start.
 3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma. If all experts have one direction for a tensor, u is that.
    If not, each is brought to a root mean square of 0.2, then their mixture by the weights w is; times that of m^ over
-   eps if it is below 1. And e_k <- gamma e_k + d_k. The directions:
+   eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor. The directions:
    momentum  m^
    adam      m^ / (sqrt(v^) + eps)
    polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2,
@@ -18,7 +18,8 @@ One step, for the gradients s of the tensors at the point where the last step ha
    a mask    m^ times the mask
    function  its value at m^
    object    on matrices ``update(s, m^)``, adam's direction for tensors that are no matrices
-4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V));
+4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)),
+   with at least 1e-6 max |l| for max l - min l;
    and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
    log sigma <- log sigma + 0.05 M1 / sqrt(M2), unless the scale is fixed.
 
@@ -53,11 +54,11 @@ class Practical:
     """The rule. ``scopes`` says which learner weighs the experts of which tensor: [0, 0, 1] are two learners."""
 
     def __init__(
-        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.999, c=2.0, gamma=0.99,
+        self, x, experts, scopes=None, matrices=None, betas=(0.95, 0.999), eps=1e-8, rho=0.99, c=4.0, sight=2.0,
         learned=True,
     ):  # fmt: skip
         self.x = [np.array(p, dtype=np.float64) for p in x]
-        self.experts, self.betas, self.eps, self.rho, self.c, self.gamma = experts, betas, eps, rho, c, gamma
+        self.experts, self.betas, self.eps, self.rho, self.c, self.sight = experts, betas, eps, rho, c, sight
         n, K = len(self.x), len(experts)
         self.scopes = [0] * n if scopes is None else scopes
         self.matrices = [p.ndim >= 2 for p in self.x] if matrices is None else matrices
@@ -100,7 +101,8 @@ class Practical:
                 d = [fade * each for each in d]
             else:
                 u = d[0]
-            self.e[i] = [self.gamma * e + each for e, each in zip(self.e[i], d, strict=True)]
+            gamma = 1 - 1 / (10 + self.sight * self.t[i])
+            self.e[i] = [gamma * e + each for e, each in zip(self.e[i], d, strict=True)]
             self.x[i] = self.x[i] - rate * u
             self.rate[i] = rate
 
@@ -111,7 +113,8 @@ class Practical:
             for k in range(K):
                 self.regret[scope][k] += had - mine[k]
                 self.C[scope][k] = self.rho * self.C[scope][k] + mine[k]
-            self.V[scope] = self.rho**2 * self.V[scope] + (max(mine) - min(mine)) ** 2
+            spread = max(max(mine) - min(mine), 1e-6 * max(map(abs, mine)))
+            self.V[scope] = self.rho**2 * self.V[scope] + spread**2
             if self.V[scope] > 0:
                 factor = self.c * math.sqrt(math.log(K)) / math.sqrt(self.V[scope])
                 self.w[scope] = softmax([-factor * C for C in self.C[scope]])

@@ -11,14 +11,19 @@ from .table import Results, of_seeds
 
 LOOKS = {
     "hedged": {"color": "black", "lw": 2.5, "marker": "o", "zorder": 5},
-    "momentum": {"color": "tab:green", "ls": "--"},
-    "adam": {"color": "tab:blue", "ls": "--"},
-    "polar": {"color": "tab:red", "ls": "--"},
+    "equal": {"color": "black", "ls": "--"},
+    "muon alone": {"color": "tab:red", "ls": "--"},
+    "soap alone": {"color": "tab:green", "ls": "--"},
+    "learned": {"color": "black", "lw": 2, "ls": ":"},
+    "learned constant": {"color": "tab:gray", "lw": 2, "ls": ":"},
+    "learned start": {"color": "tab:pink", "ls": ":"},
     "adamw": {"color": "tab:blue"},
+    "muon": {"color": "tab:red"},
+    "soap": {"color": "tab:green"},
     "schedule-free": {"color": "tab:purple"},
     "prodigy": {"color": "tab:brown", "ls": ":"},
-    "muon": {"color": "tab:red"},
-    "sgd": {"color": "tab:gray"},
+    "mechanic": {"color": "tab:orange", "ls": ":"},
+    "dog": {"color": "tab:cyan", "ls": ":"},
     "sgd10": {"color": "tab:olive"},
 }
 
@@ -32,7 +37,7 @@ def draw(results: Results, path: Path) -> None:
             found = {lr: losses for lr, losses in found.items() if losses}
             means = [mean(losses) for losses in found.values()]
             look = {"lw": 1.2, "label": method.title, **LOOKS[name]}
-            if method.rates == RATES:
+            if len(method.rates) > 1:
                 errors = [standard_error([*losses.values()]) for losses in found.values()]
                 ax.errorbar(list(found), means, errors, **look)
             elif found:

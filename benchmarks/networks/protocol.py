@@ -6,6 +6,7 @@ from functools import cache
 from statistics import fmean, geometric_mean
 from typing import NamedTuple
 
+from .fine_tuning import RATE
 from .methods import METHODS
 from .run import ALL, Cell, grid
 
@@ -103,6 +104,21 @@ def ratios(
             if seeds := set(mine).intersection(*theirs):
                 means = [fmean(values[seed] for seed in seeds) for values in (mine, *theirs)]
                 found[task, lr] = means[0] / min(means[1:])
+    return found
+
+
+def over_adamw(results: Results, tasks: Iterable[str], method: str) -> dict[tuple[str, float], float]:
+    """For every task and rate, the objective of ``method`` over that of AdamW at its default rate, over the same seeds.
+
+    This judges fine-tuning.
+    """
+    found = {}
+    for task in tasks:
+        theirs = of_cell(results, task, "adamw", RATE)
+        for lr in METHODS[method].rates:
+            mine = of_cell(results, task, method, lr)
+            if seeds := mine.keys() & theirs.keys():
+                found[task, lr] = fmean(mine[seed] for seed in seeds) / fmean(theirs[seed] for seed in seeds)
     return found
 
 

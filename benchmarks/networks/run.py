@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,12 @@ import torch
 
 from .development import DEVELOPMENT
 from .final import FINAL
-from .methods import METHODS, WARM_UP
+from .fine_tuning import FINE_TUNING
+from .gpt import SPEEDRUN
+from .methods import METHODS, factor
 from .tasks import TASKS
 
-ALL = TASKS | DEVELOPMENT | FINAL
+ALL = TASKS | DEVELOPMENT | FINAL | FINE_TUNING | SPEEDRUN
 
 
 class Cell(NamedTuple):
@@ -25,12 +28,7 @@ class Cell(NamedTuple):
     lr: float
     seed: int
     weight_decay: float = 0.0
-
-
-def factor(t: int, steps: int) -> float:
-    """What multiplies the learning rate of step t = 0, 1, ...: a linear warm-up, then a linear decay to 0."""
-    warm_up = round(WARM_UP * steps)
-    return min((t + 1) / warm_up, (steps - t) / (steps - warm_up))
+    steps: int | None = None  # those of the task, if not given
 
 
 def train(cell: Cell, points: int = 0) -> dict:
@@ -40,6 +38,7 @@ def train(cell: Cell, points: int = 0) -> dict:
     """
     torch.set_num_threads(1)
     task, method = ALL[cell.task](cell.seed), METHODS[cell.method]
+    task = replace(task, steps=cell.steps or task.steps)
     record = {**cell._asdict(), "initial": task.evaluate(task.train), "curve": []}
     optimizers = method.build(task.model, cell.lr, task.steps, cell.weight_decay)
     scheduled = optimizers if method.scheduled else []

@@ -5,7 +5,7 @@ from functools import cache
 import torch
 from torch import nn
 
-from .tasks import Data, Task, Transformer, cross_entropy, gaussian, source_text
+from .tasks import Data, Task, Transformer, cross_entropy, gaussian, pieces, shuffled, source_text
 
 
 class Recurrent(nn.Module):
@@ -24,14 +24,8 @@ class Recurrent(nn.Module):
 @cache
 def windows(context: int) -> tuple[int, Data, Data]:
     """How many letters there are, and pieces of the standard library's source with what follows each letter."""
-    text = source_text(160_000)[100_000:]
-    letters = {letter: i for i, letter in enumerate(sorted(set(text)))}
-    tokens = torch.tensor([letters[letter] for letter in text])
-    x = tokens[: (len(tokens) - 1) // context * context].view(-1, context)
-    y = tokens[1 : x.numel() + 1].view(-1, context)
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
-    train, aside = order[len(x) // 10 :], order[: len(x) // 10]
-    return len(letters), (x[train], y[train]), (x[aside], y[aside])
+    letters, x, y = pieces(source_text(160_000)[100_000:], context)
+    return letters, *shuffled(x, y, len(x) // 10)
 
 
 def lstm(seed: int) -> Task:
@@ -67,10 +61,7 @@ def adding(seed: int) -> Task:
 def remainders(modulus: int) -> tuple[Data, Data]:
     """All pairs (a, b) and a + b modulo ``modulus``; a fifth is held out."""
     x = torch.cartesian_prod(torch.arange(modulus), torch.arange(modulus))
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
-    x = x[order]
-    y, aside = x.sum(1) % modulus, len(x) // 5
-    return (x[aside:], y[aside:]), (x[:aside], y[:aside])
+    return shuffled(x, x.sum(1) % modulus, len(x) // 5)
 
 
 class LastOnly(nn.Module):

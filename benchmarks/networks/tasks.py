@@ -105,19 +105,27 @@ def source_text(characters: int) -> str:
     raise ValueError(f"`characters` must be at most {len(text)}, the length of the standard library; got {characters}.")
 
 
-def transformer(seed: int, context: int = 64, steps: int = 400) -> Task:
-    """The next character of the standard library's source."""
-    text = source_text(240_000)
+def pieces(text: str, context: int) -> tuple[int, torch.Tensor, torch.Tensor]:
+    """How many letters there are, and pieces of a text with what follows each letter."""
     letters = {letter: i for i, letter in enumerate(sorted(set(text)))}
     tokens = torch.tensor([letters[letter] for letter in text])
-    windows = tokens[: (len(tokens) - 1) // context * context].view(-1, context)
-    following = tokens[1 : windows.numel() + 1].view(-1, context)
-    held_out = torch.randperm(len(windows), generator=torch.Generator().manual_seed(0))
-    train, validation = held_out[len(windows) // 10 :], held_out[: len(windows) // 10]
+    x = tokens[: (len(tokens) - 1) // context * context].view(-1, context)
+    return len(letters), x, tokens[1 : x.numel() + 1].view(-1, context)
+
+
+def shuffled(x: torch.Tensor, y: torch.Tensor, aside: int) -> tuple[Data, Data]:
+    """Rows in a fixed random order, the first of which are held out."""
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    x, y = x[order], y[order]
+    return (x[aside:], y[aside:]), (x[:aside], y[:aside])
+
+
+def transformer(seed: int, context: int = 64, steps: int = 400) -> Task:
+    """The next character of the standard library's source."""
+    letters, x, y = pieces(source_text(240_000), context)
     torch.manual_seed(seed)
-    model = Transformer(len(letters))
-    data = [(windows[rows], following[rows]) for rows in (train, validation)]
-    return Task(model, *data, cross_entropy, batch=8, steps=steps, seed=seed)
+    model = Transformer(letters)
+    return Task(model, *shuffled(x, y, len(x) // 10), cross_entropy, batch=8, steps=steps, seed=seed)
 
 
 @cache

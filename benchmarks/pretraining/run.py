@@ -8,6 +8,7 @@ import examples  # noqa: F401
 import torch
 from language.options import Options
 from language.train import train
+from rates import next_rate
 
 METHODS = {"hedged": "Hedged", "adamw": "AdamW", "muon": "Muon + AdamW"}
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
@@ -48,17 +49,9 @@ def chosen(results: Results, method: str) -> float:
     return min(found, key=found.get)
 
 
-def next_rate(found: dict[float, float]) -> float | None:
-    """From the first rate on, always to a neighbour of the best, until both are worse."""
-    if not found:
-        return FIRST
-    k = RATES.index(min(found, key=found.get))
-    return next((lr for lr in (*RATES[k + 1 : k + 2], *RATES[max(k - 1, 0) : k]) if lr not in found), None)
-
-
 def search(out: Path, method: str) -> None:
     """Run until the best rate of a method has worse neighbours."""
-    while lr := next_rate(at_rates(load(out), method)):
+    while lr := next_rate(at_rates(load(out), method), RATES, FIRST):
         run(out, [Cell(method, lr, RUN.seed, RUN.steps)])
 
 

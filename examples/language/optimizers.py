@@ -21,8 +21,9 @@ def adamw(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
 
 def muon(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
     """Muon for the matrices, and AdamW for the table of tokens and the norms."""
-    matrices, *rest = groups(model, weight_decay=weight_decay)
-    return [Muon([matrices], lr=lr), torch.optim.AdamW(rest, lr=lr, betas=BETAS)]
+    found = groups(model, weight_decay=weight_decay)
+    matrices, rest = ([group for group in found if group["matrices"] is yes] for yes in (True, False))
+    return [Muon(matrices, lr=lr), torch.optim.AdamW(rest, lr=lr, betas=BETAS)]
 
 
 OPTIMIZERS = {"hedged": hedged, "adamw": adamw, "muon": muon}

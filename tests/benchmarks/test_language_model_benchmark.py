@@ -3,14 +3,15 @@
 import json
 
 import pytest
-from pretraining.run import RATES, RUN, Cell, load, next_rate, runs
+from pretraining.run import FIRST, RATES, RUN, Cell, load, runs
 from pretraining.table import interpolated, last, markdown
+from rates import next_rate
 
 
 def searched(losses):
     """The rates that are tried, in order, if these are the losses by rate."""
     found = {}
-    while lr := next_rate(found):
+    while lr := next_rate(found, RATES, FIRST):
         found[lr] = losses[lr]
     return list(found)
 

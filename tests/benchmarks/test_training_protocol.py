@@ -59,19 +59,19 @@ def test_a_task_may_fix_its_weight_decay():
 
 
 def test_ratios_are_to_the_best_expert_of_the_cell():
-    values = {"hedged": 0.3, "adam": 0.2, "polar": 0.4, "momentum": math.inf}
+    values = {"hedged": 0.3, "soap alone": 0.2, "muon alone": 0.4, "sgd10": math.inf}
     methods = list(values)
 
     def value(cell):
-        return values[cell.method] * (2 if cell.method == "adam" and cell.lr == 0.02 else 1) + 0.01 * cell.seed
+        return values[cell.method] * (2 if cell.method == "soap alone" and cell.lr == 0.02 else 1) + 0.01 * cell.seed
 
     results, _ = finish(value, methods=methods)
     found = ratios(results, [TASK], "hedged", methods[1:])
     assert found == pytest.approx({(TASK, lr): 0.31 / (0.41 if lr == 0.02 else 0.21) for lr in RATES})
     assert set(found) == {(TASK, lr) for lr in METHODS["hedged"].rates}
-    assert diverged(results, [TASK], "momentum") == 3 * len(RATES)
+    assert diverged(results, [TASK], "sgd10") == 3 * len(RATES)
     assert diverged(results, [TASK], "hedged") == 0
-    missing = {cell: r for cell, r in results.items() if (cell.method, cell.lr) != ("polar", 0.01)}
+    missing = {cell: r for cell, r in results.items() if (cell.method, cell.lr) != ("muon alone", 0.01)}
     assert (TASK, 0.01) not in ratios(missing, [TASK], "hedged", methods[1:])
 
 
@@ -101,7 +101,7 @@ def test_a_run_measures_what_it_says():
 
 
 def test_the_command_prints_what_is_there(tmp_path, capsys):
-    methods = ["hedged", "momentum", "adam", "polar"]
+    methods = ["hedged", "muon alone", "soap alone"]
     results, _ = finish(lambda cell: 0.2 if cell.method == "hedged" else 0.1 + cell.lr, methods=methods)
     lines = [json.dumps({**cell._asdict(), **found}) for cell, found in results.items()]
     (tmp_path / "runs.jsonl").write_text("\n".join(lines))

@@ -6,6 +6,8 @@ import pytest
 import torch
 from networks.development import DEVELOPMENT
 from networks.final import FINAL, lorenz, marked_graphs
+from networks.fine_tuning import FINE_TUNING
+from networks.gpt import SPEEDRUN
 from networks.run import ALL
 from networks.tasks import TASKS
 from protocol import arguments
@@ -26,7 +28,7 @@ def one_thread():
 
 
 def test_names_are_given_once():
-    assert len(ALL) == len(TASKS) + len(DEVELOPMENT) + len(FINAL)
+    assert len(ALL) == sum(map(len, (TASKS, DEVELOPMENT, FINAL, FINE_TUNING, SPEEDRUN)))
     assert len(DEVELOPMENT) >= 8
     assert len(FINAL) == 4
 
@@ -34,14 +36,17 @@ def test_names_are_given_once():
 def test_the_development_command_does_not_run_final_tasks(capsys):
     assert arguments([]).tasks == list(DEVELOPMENT)
     assert not set(arguments([]).tasks) & set(FINAL)
-    assert arguments([]).out != arguments(["--final"]).out
-    for task in FINAL:
+    assert len({arguments(given).out for given in ([], ["--final"], ["--fine-tuning"])}) == 3
+    for task in (*FINAL, *FINE_TUNING):
         with pytest.raises(SystemExit):
             arguments(["--tasks", task])
     assert arguments(["--final"]).tasks == list(FINAL)
     assert arguments(["--final"]).seeds == [0, 1, 2, 3, 4]
-    with pytest.raises(SystemExit):
-        arguments(["--final", "--tasks", "lstm"])
+    assert arguments(["--fine-tuning"]).tasks == list(FINE_TUNING)
+    assert arguments(["--fine-tuning"]).seeds == [0, 1, 2, 3, 4]
+    for given in (["--final", "--fine-tuning"], ["--fine-tuning", "--tasks", "lstm"], ["--final", "--tasks", "lstm"]):
+        with pytest.raises(SystemExit):
+            arguments(given)
     assert "run all together" in capsys.readouterr().err
 
 

@@ -89,7 +89,7 @@ CASES = {
         {"rho": 0.9, "c": 3.0},
     ),
     "no eps": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.1, {"eps": 0.0, "betas": (0.8, 0.9)}),
-    "a mask without adam": (lambda xp: ["momentum", mask(xp)], ["momentum", MASK], 0.0, {"gamma": 0.8}),
+    "a mask without adam": (lambda xp: ["momentum", mask(xp)], ["momentum", MASK], 0.0, {"sight": 0.2}),
     "momentum alone": (lambda xp: ["momentum"], ["momentum"], 0.1, {}),
     "polar": (lambda xp: ["momentum", "adam", "polar"], ["momentum", "adam", "polar"], 0.0, {}),
     "polar is adam": (lambda xp: ["momentum", "polar"], ["momentum", "polar"], 0.1, {"matrices": [False] * 3}),
@@ -108,8 +108,9 @@ def test_it_is_the_literal_rule(xp, name, learned):
     b1, b2 = options.get("betas", (0.95, 0.999))
     conversion = PracticalConversion(
         experts(xp), lr=schedule(xp), b1=b1, b2=b2, eps=options.get("eps", 1e-8), weight_decay=decay,
-        gamma=options.get("gamma", 0.99), learner=ShortMemoryHedge(rho=options.get("rho", 0.999), c=options.get("c", 2.0)),
-        scale=LearnedScale() if learned else FixedScale(), matrices=options.get("matrices"),
+        sight=options.get("sight", 2.0), scale=LearnedScale() if learned else FixedScale(),
+        learner=ShortMemoryHedge(rho=options.get("rho", 0.99), c=options.get("c", 4.0)),
+        matrices=options.get("matrices"),
     )  # fmt: skip
     points, state = run(xp, conversion)
     for ours, theirs in zip(points, wanted, strict=True):

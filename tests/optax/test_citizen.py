@@ -23,7 +23,9 @@ GRADIENTS = [jax.tree.map(lambda a: jnp.asarray(RNG.normal(size=a.shape)), TREE)
 CONSTANTS = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=4)
 HEDGE = hedge(0.1, ["momentum", "adam"], weight_decay=0.01)
 CONVERT = convert(SmoothConversion(Constant(), CONSTANTS))
+DEFAULT = hedge(weight_decay=0.01)  # of which matrices and vectors have different state
 BOTH = pytest.mark.parametrize("tx", [HEDGE, CONVERT], ids=["hedge", "convert"])
+ALL = pytest.mark.parametrize("tx", [HEDGE, DEFAULT, CONVERT], ids=["hedge", "hedge by default", "convert"])
 
 
 def run(tx, params=TREE, gradients=GRADIENTS, **extra):
@@ -46,7 +48,7 @@ def part(name, trees):
     return [{name: tree[name]} for tree in trees]
 
 
-@BOTH
+@ALL
 def test_masks_and_partitions_leave_the_numbers_alone(tx):
     alone = run(tx, *part("w", [TREE]), part("w", GRADIENTS))[-1][0]
     nested = optax.masked(optax.masked(tx, {"b": optax.MaskedNode(), "w": True}), {"b": False, "w": True})
@@ -61,7 +63,7 @@ def test_masks_and_partitions_leave_the_numbers_alone(tx):
 
 
 @pytest.mark.slow
-@BOTH
+@ALL
 def test_wrappers(tx):
     wanted = run(tx)
     with_nan = [*GRADIENTS[:2], jax.tree.map(lambda a: a * jnp.nan, TREE), *GRADIENTS[2:]]
@@ -77,6 +79,8 @@ def test_wrappers(tx):
 
 
 def test_hyperparameters_can_be_injected_and_changed():
+    by_default = optax.inject_hyperparams(hedge)(weight_decay=0.01)
+    assert_equal([x for x, _ in run(by_default)], [x for x, _ in run(DEFAULT)])
     tx = optax.inject_hyperparams(hedge)(learning_rate=0.1, experts=("momentum", "adam"), weight_decay=0.01)
     assert_equal([x for x, _ in run(tx)], [x for x, _ in run(HEDGE)])
     state = tx.init(TREE)
@@ -90,7 +94,7 @@ def test_hyperparameters_can_be_injected_and_changed():
     assert_equal([x for x, _ in run(scheduled)], [x for x, _ in run(plain)], atol=1e-7)
 
 
-@BOTH
+@ALL
 def test_the_state_is_a_plain_tree(tx):
     """It keeps structure, shapes and dtypes, can be stored and donated, and has trees like the parameters inside."""
     found = run(tx)
@@ -130,7 +134,7 @@ def test_narrow_parameters_have_a_wide_state(tx):
         np.testing.assert_allclose(a.astype(jnp.float32), b, rtol=2**-7)
 
 
-@BOTH
+@ALL
 def test_none_and_nothing(tx):
     params, _ = run(tx, {"none": None, **TREE}, [{"none": None, **GRADIENTS[0]}])[0]
     assert params.pop("none") is None
@@ -139,6 +143,17 @@ def test_none_and_nothing(tx):
         updates, state = tx.update(empty, tx.init(empty), empty)
         assert updates == empty
         assert jax.tree.structure(state) == jax.tree.structure(tx.init(empty))
+
+
+def test_traces_are_like_the_parameters():
+    """Those that all leaves have; what else matrices have is one thing that is not, and may be mapped as such."""
+    for tx, traces in ((HEDGE, 2), (DEFAULT, 1)):
+        state = run(tx)[1][1]
+        marked = optax.tree_map_params(tx, lambda a, p: "like", state, TREE, transform_non_params=lambda _: None)
+        e = marked.conversion.e
+        assert [v.arrays for v in e.shared] == [{"b": "like", "w": "like"}] * traces
+        assert e.own.parts is None
+        assert [len(part) for part in state.conversion.e.own.parts] == ([0, 0] if traces == 2 else [0, 1])
 
 
 def test_experts_get_extra_arguments_and_parameters():

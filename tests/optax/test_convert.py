@@ -273,7 +273,7 @@ x1 = {"b": rng.normal(size=2), "w": rng.normal(size=(2, 4))}
 specs = {"b": P(), "w": P(None, "d")}
 put = lambda tree: jax.tree.map(lambda a, spec: jax.device_put(a, NamedSharding(mesh, spec)), tree, specs)
 conversions = [CONVERSIONS[name] for name in ("segment, end", "clipped Adam")]
-for tx in (*map(convert, conversions), hedge(0.1, ["momentum", "adam"])):
+for tx in (*map(convert, conversions), hedge(0.1, ["momentum", "adam"]), hedge()):
     runs = []
     step = jax.jit(lambda x, state: (lambda u, s: (optax.apply_updates(x, u), s))(*tx.update(sample(x, x), state, x)))
     for x in (jax.tree.map(jnp.asarray, x1), put(x1)):

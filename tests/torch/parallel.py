@@ -16,7 +16,7 @@ from o2nc.directions import Adam, Mask, Momentum, Muon, Polar, Shampoo, Soap
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
-from o2nc.torch import Converted, Hedged, groups
+from o2nc.torch import Converted, Hedged, Shadow, groups
 
 MESHES = {"fsdp": (2,), "replicas": (2, 1), "hybrid": (1, 2)}  # how two processes are laid out
 
@@ -70,6 +70,7 @@ EXPERTS = {
     "adams": ("momentum", "adam"),
     "elementwise": ("momentum", "adam", "sign", Mask(half)),
     "states": ("momentum", Adam(b2=0.9, eps=1e-3), Shampoo(), Muon(), SOAP),
+    "shadows": ("momentum", torch.optim.Adafactor, Shadow(torch.optim.RMSprop, momentum=0.9)),  # one needs all of it
     "all": ("momentum", "adam", "polar", "sign", Mask(half), halved),
 }
 

@@ -29,7 +29,7 @@ def test_two_processes_are_one(ranks, kind, scope):
     assert max(one["weights"][0].values()) > 0.3  # of six: it has learned something
 
 
-@pytest.mark.parametrize("experts", ["all", "states"])
+@pytest.mark.parametrize("experts", ["all", "states", "shadows"])
 @pytest.mark.parametrize("kind", ["fsdp", "hybrid", "replicas"])
 def test_in_double_precision_up_to_its_rounding(ranks, kind, experts):
     """Also with directions that have a state, on shards and on gathered tensors."""

@@ -12,6 +12,7 @@ KINDS = ("one", "ddp", "fsdp")
 HOW = {
     "hedged": {"experts": "all", "weights": "group"},
     "states": {"experts": "states"},
+    "shadows": {"experts": "shadows"},
     "algorithm 1": {"case": "smooth", "oracle": "adagrad"},
     "algorithm 2": {"case": "nonsmooth", "oracle": "hedge"},
 }

@@ -10,7 +10,7 @@ from training import assert_same, snapshot
 from o2nc.directions import Function, Mask
 from o2nc.optax import hedge
 from o2nc.rivals import HeavyBall
-from o2nc.torch import Converted, Hedged, groups, log
+from o2nc.torch import Converted, Hedged, log
 from sentences import check
 
 
@@ -145,14 +145,13 @@ def test_an_option_that_a_checkpoint_lacks(make):
 
 
 def test_misspelt_options():
-    x, model = torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2)
+    x = torch.nn.Parameter(torch.ones(2))
     check(lambda: Hedged([{"params": [x], "weight_dekay": 0.1}]), ValueError, "the nearest is 'weight_decay'")
     check(
         lambda: Converted([{"params": [x], "maximise": True}], HeavyBall(eta=0.1)),
         ValueError,
         "the nearest is 'maximize'",
     )
-    check(lambda: groups(model, beta=(0.9, 0.99)), ValueError, "the nearest is 'betas'")
     opt = Hedged([{"params": [x], "name": "all", "initial_lr": 0.1, "fused": None, "foreach": None}])
     torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=0.1, total_steps=10)
     again = Hedged([torch.nn.Parameter(torch.ones(2))])

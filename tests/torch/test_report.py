@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.tensorboard import SummaryWriter
-from training import build, net, parameters, stored, tensors, train
+from training import build, parameters, stored, tensors, train
 
 from o2nc.conversions.practical import RATE
-from o2nc.torch import Converted, Hedged, groups, log
+from o2nc.torch import Converted, Hedged, log
 from o2nc.torch.report import Report
 from sentences import check
 
@@ -35,9 +35,7 @@ def test_a_report_is_about_the_last_step(scope):
     assert report["reason"].startswith("practical")
     assert [group["name"] for group in report["groups"]] == ["first", "1"]
     for group, rows in zip(report["groups"], (slice(0, 3), slice(3, 4)), strict=True):
-        w = np.array(
-            [torch.softmax(-RATE * math.sqrt(math.log(4)) * s["C"] / s["R"], -1) for s in states(opt)[rows]]
-        )
+        w = np.array([torch.softmax(-RATE * math.sqrt(math.log(4)) * s["C"] / s["R"], -1) for s in states(opt)[rows]])
         np.testing.assert_allclose(list(group["weights"].values()), w.mean(0), rtol=0, atol=1e-12)
         lr = 0.05 if group["name"] == "first" else 0.02
         assert group["rate"] == pytest.approx(lr * states(opt)[0]["scale.log"].exp().item(), rel=1e-12)
@@ -161,8 +159,6 @@ WRONG = {
     "every": (lambda: log(Hedged(parameters()), print, every=0), ValueError, "`every` must be", "got 0"),
     "path": (lambda: log(Hedged(parameters()), "log.txt"), TypeError, "ends in '.csv'", "got 'log.txt'"),
     "nothing": (lambda: log(Hedged(parameters()), None), TypeError, "`to` must have `add_scalar`", "got a NoneType"),
-    "model": (lambda: groups(parameters()), TypeError, "`model` must be a torch.nn.Module; got a list"),
-    "frozen": (lambda: groups(net().requires_grad_(False)), ValueError, "`model` must have parameters that require"),
 }
 
 
@@ -194,41 +190,6 @@ def test_a_learner_that_has_not_moved_is_named_once(monkeypatch):
     assert still(lr=0.0) == []
     assert still(experts=("adam",)) == []
     assert still(experts=("adam", "momentum")) == []
-
-
-# Groups.
-
-
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.table = torch.nn.Embedding(7, 4)
-        self.norm = torch.nn.LayerNorm(4)
-        self.conv = torch.nn.Conv2d(1, 2, 3)
-        self.head = torch.nn.Linear(4, 7)
-        self.head.weight = self.table.weight
-        self.scale = torch.nn.Parameter(torch.tensor(1.0))
-        self.frozen = torch.nn.Linear(2, 2).requires_grad_(False)
-
-
-def test_groups_of_a_model():
-    model = Model()
-    found = groups(model, weight_decay=0.1, lr=0.05, experts=("adam", "polar"))
-    assert {group["name"]: [name for name, _ in group["params"]] for group in found} == {
-        "matrices": ["conv.weight"],
-        "embeddings": ["table.weight"],
-        "vectors": ["scale", "norm.weight", "norm.bias", "conv.bias", "head.bias"],
-    }
-    opt = Hedged(found)
-    assert [group["weight_decay"] for group in opt.param_groups] == [0.1, 0.1, 0.0]
-    assert [group["lr"] for group in opt.param_groups] == [0.05] * 3
-    for p in model.parameters():
-        p.grad = torch.ones_like(p) if p.requires_grad else None
-    opt.step()
-    with_polar = [name for name, p in model.named_parameters() if "e.1" in opt.state.get(p, {})]  # a second trace
-    assert with_polar == ["conv.weight"]
-    assert [group["name"] for group in opt.report()["groups"]] == ["matrices", "embeddings", "vectors"]
-    assert len(opt.table.learners) == 1  # shared
 
 
 def test_a_report_is_a_dict():

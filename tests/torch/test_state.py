@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from o2nc.directions.matrices import TABLE
 from o2nc.torch import Hedged
-from o2nc.torch.state import TABLE
 from reference_practical import Practical
 
 SHAPES = [(64, 4), (12, 4), (4, 64), (64, 2, 2, 1), (7,)]

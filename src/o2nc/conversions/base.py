@@ -100,6 +100,10 @@ class Conversion(ABC):
         """The weights of the experts in the next round, (..., K); None if there are none."""
         return None
 
+    def factor(self, state: State) -> Array | float | None:
+        """The factor of the learning rate in the next round, (..., 1) or a number; None if there is no such rate."""
+        return None
+
     def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:
         """The theorem with this regret after ``rounds`` rounds, all unless given."""
         return self.hypothesis()

@@ -27,7 +27,8 @@ from .base import Conversion, check_given, registry
 from .scales import FixedScale, Scale
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
-GAMMA, RHO, RATE = 0.99, 0.999, 2.0  # the discounts of traces and learner, and the factor of its rate
+SIGHT, RHO, RATE = 2.0, 0.99, 4.0  # of the traces; the discount of the learner, and the factor of its rate
+SHORTEST = 10.0  # steps that a trace sees at least
 START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
 
@@ -37,13 +38,23 @@ class PracticalState(NamedTuple):
 
     t: Array  # the steps so far, (1,)
     m: Vector  # the tracker, the average gradient
-    c1: Array  # its weight 1 - b1^t, with t counted from the first gradient of the block that is not 0
+    n: Array  # the steps of a block, counted from its first gradient that is not 0
     played: Array  # the rate of the last move of a block; 0 if there was none
     experts: tuple[Any, ...]  # the states of the directions
-    e: ByBlock  # for each block, the traces of the directions that differ on it
+    e: ByBlock  # for each block, the traces of the directions that differ on it; none if there is nothing to judge
     learner: Any  # the state of the learner
     scale: Any  # that of the scale
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
+    spread: Array  # the root of the sum of the squares of these differences, (..., K)
+
+
+def discount(sight: Any, n: Any) -> Any:
+    r"""The discount $\gamma=1-1/(10+\mathrm{sight}\cdot n)$ of a trace in step n: it sees a part of all steps so far.
+
+    >>> round(discount(0.5, 180), 4)
+    0.99
+    """
+    return 1 - 1 / (SHORTEST + sight * n)
 
 
 def rate(lr: Any) -> Any:
@@ -70,7 +81,8 @@ class PracticalConversion(Conversion):
     $$x\leftarrow(1-\eta\lambda)\,x-\eta\,u,\qquad u\propto\sum_kw_kd_k,\qquad\eta=lr\,\sigma,\qquad
     m\leftarrow b_1m+(1-b_1)s.$$
 
-    Every expert has a trace $e_k\leftarrow\gamma e_k+d_k$ of its directions. A new gradient charges it
+    Every expert has a trace $e_k\leftarrow\gamma_ne_k+d_k$ of its directions, $\gamma_n=1-1/(10+\mathrm{sight}\cdot n)$
+    in step n, so that it sees as far back as the run is long, or a part of that. A new gradient charges it
     $\ell_k=-\eta\langle s,e_k\rangle$, to first order what the last steps along expert k would change now; what swings
     across a valley cancels in the trace. The learner makes the weights of these losses, and the scale $\sigma$ grows
     while the mixture $-\sum_kw_k\ell_k$ would still help. Both serve the next step: they lag by one, so that a step may
@@ -90,7 +102,7 @@ class PracticalConversion(Conversion):
         b2: the discount of the squared gradients of Adam, if it is given by name.
         eps: of directions given by name, and the size of a tracker below which a mixture fades.
         weight_decay: $\lambda$, decoupled.
-        gamma: the discount of the traces; the last $1/(1-\gamma)$ steps are judged.
+        sight: the part of the steps so far that traces see; 0 for the last ten steps.
         learner: over K losses.
         scale: `FixedScale` or `LearnedScale`.
         matrices: for each block, whether directions of matrices may take it as one; by default all may.
@@ -113,13 +125,13 @@ class PracticalConversion(Conversion):
     b2: float = 0.999
     eps: float = 1e-8
     weight_decay: float = 0.0
-    gamma: float = GAMMA
+    sight: float = SIGHT
     learner: Learner = field(default_factory=lambda: ShortMemoryHedge(rho=RHO, c=RATE))
     scale: Scale = field(default_factory=FixedScale)
     matrices: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
-        shares, numbers = ("b1", "b2", "gamma"), ("eps", "weight_decay")
+        shares, numbers = ("b1", "b2"), ("eps", "weight_decay", "sight")
         checks = dict.fromkeys(shares, check_share) | dict.fromkeys(numbers, check_number)
         if not callable(self.lr) and not isinstance(self.lr, tuple):
             checks["lr"] = check_number
@@ -146,17 +158,18 @@ class PracticalConversion(Conversion):
         check_vector("x", x)
         zero, blocks = Numbers.zeros(x).values, _blocks(x)
         losses = _xp.zeros((*zero_scalar(x).shape[:-1], len(self.experts)), leaf(x))
-        differing = (len(set(same)) for same in self._same(x))
+        differing = (len(set(same)) if self.judges else 0 for same in self._same(x))
         return PracticalState(
             t=_xp.first_round(leaf(x)) - 1,
             m=zeros_like(x),
-            c1=zero,
+            n=zero,
             played=zero,
             experts=tuple(expert.init(x) for expert in self._directions),
             e=ByBlock(tuple((_xp.namespace(a).zeros_like(a),) * n for a, n in zip(blocks, differing, strict=True))),
             learner=self.learner.init(losses),
             scale=self.scale.init(zero_scalar(x)),
             regret=losses,
+            spread=losses,
         )
 
     def update(
@@ -167,7 +180,7 @@ class PracticalConversion(Conversion):
         check_given(self, x=x)
         w, square, losses = self.weights(state), *self._judged(s, state)
         lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s)) * self.factor(state)
-        begun = (state.c1 > 0) | (square > 0)
+        begun = (state.n > 0) | (square > 0)
         tracked = self._tracked(s, begun, lr, state)
         dx, e = self._moved(w, s, tracked)
         had = _xp.inner(w, losses)
@@ -176,6 +189,7 @@ class PracticalConversion(Conversion):
             learner=self.learner.learn(state.learner, losses),
             scale=self.scale.learn(state.scale, -had),
             regret=state.regret + had - losses,
+            spread=_xp.hypot(state.spread, had - losses),
         )
         return (dx - Numbers(self.weight_decay * lr + 0 * after.played).times(x) if self.needs else dx), after
 
@@ -188,12 +202,17 @@ class PracticalConversion(Conversion):
         return self.scale.factor(state.scale)
 
     def sums(self, state: PracticalState) -> dict[str, Array]:
-        """The regret against each expert, (..., K)."""
-        return {"regrets": state.regret}
+        """The regret against each expert, and the root of the sum of the squares of what it consists of, (..., K)."""
+        return {"regrets": state.regret, "spreads": state.spread}
 
     def hypothesis(self, rounds: int | None = None) -> str:
         """The step, the samples and the learner are not those of a theorem."""
         return PRACTICAL
+
+    @property
+    def judges(self) -> bool:
+        """Whether there is anything to learn: several experts, or a scale."""
+        return len(self.experts) > 1 or not isinstance(self.scale, FixedScale)
 
     @property
     def _looks_ahead(self) -> bool:
@@ -209,35 +228,37 @@ class PracticalConversion(Conversion):
         for i, (a, traces, same) in enumerate(zip(_blocks(s), state.e.parts, self._same(s), strict=True)):
             square, *products = _sums(s, lambda a, *traces: [a * a, *(a * e for e in traces)], a, *traces)
             squares.append(square)
-            losses = losses - concat([products[j] for j in same], axis=-1) * _number(s, state.played, i)
+            if products:
+                losses = losses - concat([products[j] for j in same], axis=-1) * _number(s, state.played, i)
         return concat(squares, axis=-1), losses
 
     def _tracked(self, s: Vector, begun: Array, lr: Array, state: PracticalState) -> PracticalState:
         """Average the gradient in, and show it to the directions."""
-        xp, b1 = _xp.namespace(begun), self.b1
-        pairs = zip(self._directions, state.experts, strict=True)
+        b1, pairs = self.b1, zip(self._directions, state.experts, strict=True)
         return state._replace(
             t=state.t + 1,
             m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
-            c1=xp.where(begun, b1 * state.c1 + (1 - b1), xp.zeros_like(state.c1)),
+            n=state.n + _xp.indicator(begun, state.n),
             played=lr * _xp.indicator(begun, lr),
             experts=tuple(_chosen(begun, expert.learn(before, s), before) for expert, before in pairs),
         )
 
     def _moved(self, w: Array, s: Vector, state: PracticalState) -> tuple[Vector, ByBlock]:
         """The displacement along the mixture of the directions, and the traces with them."""
-        b1, unbiased = self.b1, Numbers(state.c1).map(_xp.inverse)
+        b1: Any = self.b1
+        gamma, unbiased = discount(self.sight, state.n), Numbers(_xp.inverse(1 - b1**state.n))
         m = unbiased.times(state.m)
         ahead = apply(lambda m, a: b1 * m + (1 - b1) * a, m, unbiased.times(s)) if self._looks_ahead else m
         pairs = zip(self._directions, state.experts, strict=True)
         found = [_blocks(each.direction(own, shown(each, m, ahead))) for each, own in pairs]
         steps, parts = [], []
         for i, (hat, traces, same) in enumerate(zip(_blocks(m), state.e.parts, self._same(s), strict=True)):
-            ds = [found[same.index(j)][i] for j in range(len(traces))]
-            shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(traces))]
+            ds = [found[same.index(j)][i] for j in range(max(same) + 1)]
+            shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(ds))]
             ds, u = self._mixed(s, hat, ds, shares)
             steps.append(-u * _beside(s, _number(s, state.played, i), u))
-            parts.append(tuple(self.gamma * e + d for e, d in zip(traces, ds, strict=True)))
+            old = _beside(s, _number(s, gamma, i), u)
+            parts.append(tuple(old * e + d for e, d in zip(traces, ds, strict=self.judges)))
         return Blocks(tuple(steps)) if isinstance(s, Blocks) else steps[0], ByBlock(tuple(parts))
 
     def _mixed(self, s: Vector, hat: Array, ds: list[Array], shares: list[Array]) -> tuple[list[Array], Array]:

@@ -7,9 +7,13 @@ from typing import ClassVar
 
 from .. import _xp
 from .._xp import Array
-from ..vectors import Blocks, Vector, check_shapes, join, leaf, split
+from ..operators.polar_factor import check_steps
+from ..vectors import Blocks, Vector, check_shapes, join, leaf
+from ..vectors import split as cut
 from .adam import Adam
 from .base import FLOOR, LENGTH, Direction, State, check_floor, faded
+
+LONG = 8  # times as many rows as columns has a table
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,9 @@ class OnMatrices:
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
         floor: the root mean square of a matrix below which its direction fades, so that it ends when gradients do;
             above it nothing is changed.
+        split: into how many matrices, one below the other, each matrix of the `Blocks` is cut: 3 for queries, keys and
+            values in one tensor of shape (3p, q). One number, or one for each block.
+        stacks: whether a block with three axes is a stack of matrices; if not, it is a convolution.
 
     Reference: none.
 
@@ -37,13 +44,18 @@ class OnMatrices:
     >>> expert.direction(expert.init(m), m).arrays[0]
     array([[0.24, 0.  ],
            [0.  , 0.32]])
+    >>> expert = Plain(split=2)
+    >>> expert.direction(expert.init(m), m).arrays[0].round(4)
+    array([[0.2828, 0.    ],
+           [0.    , 0.2828]])
     """
 
     shapes: Sequence[tuple[int, ...]] | None = None
     fallback: Direction = field(default_factory=Adam)
     matrices: Sequence[bool] | None = None
     floor: float = field(default=FLOOR, kw_only=True)
-    stacks: ClassVar[bool] = False  # whether a block with three axes is a stack of matrices
+    split: int | Sequence[int] = field(default=1, kw_only=True)
+    stacks: bool = field(default=False, kw_only=True)
     name: ClassVar[str]
     scale_free: ClassVar[bool] = True
     whole: ClassVar[bool] = True
@@ -53,6 +65,8 @@ class OnMatrices:
         if self.shapes is not None:
             object.__setattr__(self, "shapes", check_shapes(f"{name}(shapes=...)", self.shapes))
         check_floor(f"{name}(floor=...)", self.floor)
+        for n in self.split if isinstance(self.split, Sequence) else (self.split,):
+            check_steps(f"{name}(split=...)", n)
         if not isinstance(self.fallback, Direction):
             raise TypeError(f"`{name}(fallback=...)` must be a direction; got {self.fallback!r}.")
 
@@ -61,9 +75,12 @@ class OnMatrices:
         raise NotImplementedError
 
     def init(self, x: Vector) -> State:
-        """The state of the fallback; raise if ``x`` is an array and there are no shapes to cut it."""
-        if not isinstance(x, Blocks) and self.shapes is None:
-            raise ValueError(f"`{type(self).__name__}(shapes=...)` must be given to act on an array; got none.")
+        """The state of the fallback; raise if ``x`` is an array, and there are no shapes to cut it or a split."""
+        if not isinstance(x, Blocks):
+            if self.shapes is None:
+                raise ValueError(f"`{type(self).__name__}(shapes=...)` must be given to act on an array; got none.")
+            if self.split != 1:
+                raise ValueError(f"`{type(self).__name__}(split=...)` must be 1 to act on an array; got {self.split}.")
         return self.fallback.init(x)
 
     def direction(self, state: State, m: Vector) -> Vector:
@@ -85,7 +102,23 @@ class OnMatrices:
         may = self.matrices if isinstance(v, Blocks) and self.matrices is not None else [True] * len(blocks)
         pairs = zip(may, blocks, strict=True)  # a block without entries is no matrix
         may_be = [(a, axes) if yes and axes >= 2 and 0 not in a.shape else None for yes, (a, axes) in pairs]
-        return [None if each is None else _as_matrix(*each, self.stacks) for each in may_be]
+        found = [None if each is None else _as_matrix(*each, self.stacks) for each in may_be]
+        if self.split == 1 or not isinstance(v, Blocks):
+            return found
+        parts = [self.split] * len(found) if isinstance(self.split, int) else self.split
+        return [None if A is None else self._cut(A, n) for A, n in zip(found, parts, strict=True)]
+
+    def _cut(self, A: Array, n: int) -> Array:
+        """Matrices of shape (..., n p, q) as (..., n, p, q)."""
+        if n == 1:
+            return A
+        *batch, rows, columns = A.shape
+        if rows % n:
+            raise ValueError(
+                f"`{type(self).__name__}(split=...)` must divide the rows of a matrix; got {n} for shape "
+                f"{(rows, columns)}."
+            )
+        return _xp.namespace(A).reshape(A, (*batch, n, rows // n, columns))
 
     def assembled(self, directions: Sequence[Array | None], m: Vector, other: Vector) -> Vector:
         """The vector of the matrices, each at its length, with the blocks of ``other`` for None.
@@ -115,13 +148,29 @@ class OnMatrices:
         if isinstance(v, Blocks):
             return [(a, a.ndim) for a in v.arrays]
         shapes = self.shapes or ()
-        return list(zip(split(v, shapes).arrays, map(len, shapes), strict=True))
+        return list(zip(cut(v, shapes).arrays, map(len, shapes), strict=True))
 
 
 def _as_matrix(a: Array, axes: int, stacks: bool) -> Array:
     batch = a.shape[: a.ndim - (2 if stacks and axes == 3 else axes)]
     first, size = a.shape[len(batch)], math.prod(a.shape[len(batch) :])
     return _xp.namespace(a).reshape(_xp.gathered(a), (*batch, first, size // first if first else 0))
+
+
+def is_table(shape: Sequence[int]) -> bool:
+    """Whether a tensor has the shape of a table: two axes, and at least 8 times as many rows as columns.
+
+    Rows of a table are looked up one by one, so that it is no matrix for Muon and its like. Fused queries, keys and
+    values have 3 times as many rows as columns, and layers of feed-forward networks 4, or 5.4 where two are fused;
+    vocabularies have tens of times the width. So the border is between. It is a guess: a factor of LoRA is as long,
+    and so are the widest feed-forward layers, those of Gemma with 8. Who knows better tells, as `o2nc.torch.groups`.
+
+    Reference: the widths of GPT-2, Llama and Gemma.
+
+    >>> is_table((50257, 768)), is_table((3072, 768)), is_table((8,))
+    (True, False, False)
+    """
+    return len(shape) == 2 and shape[0] >= LONG * shape[1] > 0
 
 
 def at_length(Z: Array, length: float = LENGTH) -> Array:

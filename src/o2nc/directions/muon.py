@@ -37,6 +37,7 @@ class Muon(OnMatrices):
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
         floor: the root mean square of the tracker of a matrix below which its direction fades.
+        split: into how many matrices, one below the other, each matrix of the `Blocks` is cut; see `OnMatrices`.
         looks_ahead: whether it is shown N, or M.
         steps: of `newton_schulz`.
         coefficients: of `newton_schulz`: "standard", "dion", "polar express" or your own.
@@ -58,7 +59,7 @@ class Muon(OnMatrices):
     steps: int = field(default=5, kw_only=True)
     coefficients: str | Sequence[Any] = field(default="standard", kw_only=True)
     length: float | str = field(default=LENGTH, kw_only=True)
-    stacks: bool = field(default=True, kw_only=True)  # type: ignore[misc]
+    stacks: bool = field(default=True, kw_only=True)
     name: ClassVar[str] = "muon"
 
     def __post_init__(self) -> None:

@@ -23,6 +23,8 @@ class Polar(OnMatrices):
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
         floor: the root mean square of a matrix below which its direction fades.
+        split: into how many matrices, one below the other, each matrix of the `Blocks` is cut; see `OnMatrices`.
+        stacks: whether a block with three axes is a stack of matrices; if not, it is flattened too.
         steps: of `newton_schulz`, as Muon has it; None for the exact factor, by SVD.
 
     Reference: Jordan et al. (2024), with the length of Liu et al. (2025); zero singular values are masked.

@@ -34,6 +34,8 @@ class Shampoo(OnMatrices):
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
         floor: the root mean square of a matrix below which its direction fades.
+        split: into how many matrices, one below the other, each matrix of the `Blocks` is cut; see `OnMatrices`.
+        stacks: whether a block with three axes is a stack of matrices; if not, it is flattened too.
         eps: the start of L and R, times the identity.
 
     Reference: Gupta, Koren and Singer (2018), Algorithm 1, with the tracker in the place of the gradient.

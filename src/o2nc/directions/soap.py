@@ -64,6 +64,7 @@ class Soap(OnMatrices):
         fallback: the direction of blocks that are not matrices.
         matrices: for each of the `Blocks`, whether it may be taken as a matrix; by default all may.
         floor: the root mean square of the tracker of a matrix below which its direction fades.
+        split: into how many matrices, one below the other, each matrix of the `Blocks` is cut; see `OnMatrices`.
         b1: the discount of M, in [0, 1); None if M is the tracker, which is taken without the factor $1/(1-b_1^t)$.
         b2: the discount of V, L and R, in [0, 1).
         eps: added to the root.
@@ -89,7 +90,7 @@ class Soap(OnMatrices):
     every: int = field(default=10, kw_only=True)
     limit: int = field(default=10000, kw_only=True)
     length: float | None = field(default=None, kw_only=True)
-    stacks: bool = field(default=True, kw_only=True)  # type: ignore[misc]
+    stacks: bool = field(default=True, kw_only=True)
     name: ClassVar[str] = "soap"
 
     def __post_init__(self) -> None:

@@ -9,6 +9,8 @@ from .._xp import Array
 from ..checks import check_number, check_share
 from .base import ExponentialWeights, registry
 
+LEAST = 1e-6  # range of losses, relative to their size
+
 
 class ShortMemoryState(NamedTuple):
     """What the rule remembers."""
@@ -21,9 +23,10 @@ class ShortMemoryState(NamedTuple):
 class ShortMemoryHedge(ExponentialWeights):
     r"""Weights $w_t=\mathrm{softmax}(-c\sqrt{\log K}\,C_{t-1}/\sqrt{V_{t-1}})$ with a discounted memory.
 
-    $C_t=\rho C_{t-1}+\ell_t$ and $V_t=\rho^2V_{t-1}+\mathrm{range}(\ell_t)^2$. The weights do not change when all
-    losses are multiplied by a number, and follow the best expert of the last $1/(1-\rho)$ rounds. The static regret can
-    grow linearly, so no bound is stated, and runs have an a-posteriori certificate only.
+    $C_t=\rho C_{t-1}+\ell_t$ and $V_t=\rho^2V_{t-1}+\mathrm{range}(\ell_t)^2$, where a range counts as at least a
+    millionth of the largest loss, so that experts that differ by rounding only are not told apart. The weights do not
+    change when all losses are multiplied by a number, and follow the best expert of the last $1/(1-\rho)$ rounds. The
+    static regret can grow linearly, so no bound is stated, and runs have an a-posteriori certificate only.
 
     Args:
         rho: the discount, in [0, 1).
@@ -57,7 +60,8 @@ class ShortMemoryHedge(ExponentialWeights):
 
     def learn(self, state: ShortMemoryState, losses: Array) -> ShortMemoryState:
         """Discount the past, add the losses of the experts and the square of their range."""
-        spread = _xp.namespace(losses).max(losses, axis=-1, keepdims=True) - _xp.smallest(losses)
+        xp = _xp.namespace(losses)
+        spread = xp.maximum(_xp.largest(losses) - _xp.smallest(losses), LEAST * _xp.largest(xp.abs(losses)))
         return ShortMemoryState(C=self.rho * state.C + losses, R=_xp.hypot(self.rho * state.R, spread))
 
 

@@ -16,7 +16,7 @@ class Report(NamedTuple):
 
     Reference: Theorems 1 and 2.
 
-    >>> Report(weights=None, regret=None, bound=None, clipped=None).bound is None
+    >>> Report(weights=None, regret=None, bound=None, clipped=None, scale=None).bound is None
     True
     """
 
@@ -24,12 +24,14 @@ class Report(NamedTuple):
     regret: jax.Array | None  # sum of L_t(U_t) - L_t(I), (); for `hedge` against each expert, (K,)
     bound: jax.Array | None  # the theorem after T rounds, infinity before, after, and if a hypothesis is not met, ()
     clipped: jax.Array | None  # the share of rounds in which the tracker was projected: large means wrong constants, ()
+    scale: jax.Array | None  # of `hedge`, the factor of the learning rate in the next round, ()
 
 
 def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
     """The report of a state of the core after ``count`` rounds."""
     sums: dict[str, Any] = dict(conversion.sums(state))
     weights: Any = conversion.weights(state)
+    factor: Any = conversion.factor(state)
     T, theorem, bound = conversion.horizon, conversion.theorem(1.0), None
     number: Any = lambda name: jnp.reshape(sums[name], ()) if name in sums else None
     regret, clipped = number("regret"), number("clipped")
@@ -48,11 +50,12 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
         regret=sums.get("regrets") if regret is None else regret,
         bound=bound,
         clipped=None if clipped is None else clipped / jnp.maximum(count, 1),
+        scale=None if factor is None else jnp.reshape(0 * weights[..., :1] + factor, ()),  # where the weights are
     )
 
 
 def report(state: Any) -> Report:
-    r"""The report inside a state of Optax: weights, regret and certificate as arrays.
+    r"""The report inside a state of Optax: weights, regret, certificate and learned scale as arrays.
 
     It works inside ``jit`` and outside, for the state of a chain or of a wrapper, and for the states of paired
     replications, whose arrays have a leading axis. The bound is about your run only if its gradients were fresh samples

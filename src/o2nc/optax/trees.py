@@ -74,11 +74,21 @@ def _is_apart(value: Any) -> bool:
 def stored(state: Any, form: Form) -> Any:
     """A state of the core as Optax keeps it: vectors are trees.
 
+    What is kept by block has another structure for every tree. For a tree without leaves one number is in its place,
+    so that ``optax.tree_map_params``, which asks for the state of such a tree, takes all of it for one thing that is
+    not like the parameters.
+
     >>> x = {"b": jnp.ones(1), "a": None}
     >>> stored((to_blocks(x, jnp.float32),), jax.tree.structure(x))
     (Blocks(arrays={'a': None, 'b': Array([1.], dtype=float32)}),)
     """
-    return jax.tree.map(lambda v: Blocks(to_tree(v, form)) if _is_vector(v) else v, state, is_leaf=_is_apart)
+
+    def kept(v: Any) -> Any:
+        if isinstance(v, ByBlock) and form.num_leaves == 0:
+            return ByBlock(jnp.zeros(()))  # type: ignore[arg-type]
+        return Blocks(to_tree(v, form)) if _is_vector(v) else v
+
+    return jax.tree.map(kept, state, is_leaf=_is_apart)
 
 
 def restored(state: Any) -> Any:

@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
 from .converted import Converted
 from .hedged import Hedged
 from .logging import log
-from .parameter_groups import groups
+from .model_groups import Groups, groups
+from .shadow import Shadow
 
-__all__ = ["Converted", "Hedged", "groups", "log"]
+__all__ = ["Converted", "Groups", "Hedged", "Shadow", "groups", "log"]

@@ -4,7 +4,7 @@ Every operation of an optimizer is short and elementwise, so its cost is that of
 in pieces that stay in the cache through all operations of a step; small ones are packed, since each call has a price.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -33,7 +33,7 @@ class Entries(NamedTuple):
     piece: slice | None = None
     owner: Tensor | None = None  # of each entry, which of several rows it belongs to
 
-    def take(self, tensors: Sequence[Tensor]) -> Tensor:
+    def take(self, tensors: Sequence[Tensor] | Mapping[int, Tensor]) -> Tensor:
         """The entries, flat: a view of a piece, or a copy of several tensors."""
         if self.piece is not None:
             return tensors[self.rows[0]].view(-1)[self.piece]

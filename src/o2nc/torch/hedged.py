@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ..conversions.practical import GAMMA, RATE, RHO, START
+from ..conversions.practical import RATE, RHO, SIGHT, START
 from ..directions import Mask, find
 from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
 from .parameter_groups import (
@@ -21,8 +21,9 @@ from .parameter_groups import (
     width,
 )
 from .report import Report, practical
+from .shadow import Shadow, shadowed
 from .shards import laid_out, local, split_axes
-from .state import Experts, Table, masked
+from .state import Experts, Table, masked, taken
 from .step import Step
 
 SAME = ("experts", "scale", "weights")  # what a checkpoint cannot change
@@ -36,7 +37,7 @@ class Hedged(Optimizer):
     w=\mathrm{softmax}\bigl(-c\sqrt{\log K}\,C/\sqrt V\bigr),$$
 
     $d_k$ the direction of expert k, a function of the tracker $m\leftarrow b_1m+(1-b_1)s$ and its past. Every expert
-    has a trace $e_k\leftarrow\gamma e_k+d_k$, and a new gradient charges it $\ell_k=-\eta\langle s,e_k\rangle$: to
+    has a trace $e_k\leftarrow\gamma_ne_k+d_k$, and a new gradient charges it $\ell_k=-\eta\langle s,e_k\rangle$: to
     first order what its last steps would change now. $C\leftarrow\rho C+\ell$ and
     $V\leftarrow\rho^2V+\mathrm{range}(\ell)^2$; and $\log\sigma$ grows while the mixture would still help, see
     `o2nc.conversions.LearnedScale`. Weights and scale serve the next step. Where several experts differ, each is
@@ -52,7 +53,8 @@ class Hedged(Optimizer):
         lr: the learning rate, that of AdamW; a number or a tensor with one entry. A learned scale starts there; None
             is 0.01. A scheduler multiplies what is learned.
         experts: names, as "muon", "soap", "adam", "momentum", "sign", "polar" and "shampoo"; directions of
-            `o2nc.directions`, or your own; or functions of the tracker.
+            `o2nc.directions`, or your own; functions of the tracker; or optimizers of torch, as ``torch.optim.NAdam``
+            or `Shadow`.
         betas: $b_1$ of the tracker and $b_2$ of the squared gradients of Adam.
         eps: $\epsilon$ of Adam, and the size of a tracker below which mixtures fade.
         weight_decay: $\lambda$, decoupled, and times the learned scale as the step is.
@@ -61,7 +63,7 @@ class Hedged(Optimizer):
             "group", or in each "tensor".
         matrices: whether directions of matrices, as "muon", take tensors with two axes or more as such; None for all
             but tables, with eight times as many rows as columns. On others they are "adam".
-        gamma: the discount of the traces.
+        sight: the part of the steps so far that traces see, $\gamma_n=1-1/(10+\mathrm{sight}\cdot n)$ in step n.
         rho: the discount of the learner.
         c: the factor of its rate; with 0 weights stay equal for ever.
         maximize: whether the objective is maximised.
@@ -94,7 +96,7 @@ class Hedged(Optimizer):
         scale: str = "learned",
         weights: str = "shared",
         matrices: bool | None = None,
-        gamma: float = GAMMA,
+        sight: float = SIGHT,
         rho: float = RHO,
         c: float = RATE,
         maximize: bool = False,
@@ -108,7 +110,7 @@ class Hedged(Optimizer):
         self._first_of: dict[Any, dict[str, Any]] = {}  # of the groups with shared weights, by experts
         defaults = {
             "lr": START if lr is None else lr, "experts": experts, "betas": betas, "eps": eps,
-            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices, "gamma": gamma,
+            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices, "sight": sight,
             "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
         super().__init__(params, defaults, nonfinite)
@@ -242,18 +244,22 @@ class Hedged(Optimizer):
 
 
 def chosen(group: dict[str, Any]) -> Experts:
-    """The experts of a group, from names, directions and functions; raise unless each is one, and there once."""
-    given = group["experts"]
+    """The experts of a group, from what was given; raise unless each is one, and there once."""
+    given, options = group["experts"], named(group)
     if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
         raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
-    directions = [find(f"experts[{k}]", each, **named(group)) for k, each in enumerate(given)]
+    seen = [shadowed(each) for each in given]
+    directions = [s if isinstance(s, Shadow) else find(f"experts[{k}]", s, **options) for k, s in enumerate(seen)]
     names = [direction.name for direction in directions]
     if len(set(names)) < len(names):
         raise ValueError(f"`experts` must have different names; got {names}.")
     for mask in (each for each in directions if type(each) is Mask):
         for p in tensors(group):
             masked(mask, p, torch.zeros_like(p, dtype=width(p)))  # raises if it does not fit
-    return {d.name: (d, isinstance(each, str)) for d, each in zip(directions, given, strict=True)}
+    for each, p in ((each, p) for each in directions for p in tensors(group)):
+        if isinstance(each, Shadow) and taken(each, p, group) is each:
+            each.form(p.shape, width(p), p.device)  # raises if the class refuses it
+    return {d.name: (d, isinstance(each, (str, Shadow))) for d, each in zip(directions, seen, strict=True)}
 
 
 def named(group: dict[str, Any]) -> dict[str, Any]:
@@ -264,8 +270,8 @@ def named(group: dict[str, Any]) -> dict[str, Any]:
 def renewed(experts: Experts, group: dict[str, Any]) -> Experts:
     """The experts of a group, those that were given by name with its options as they are now."""
     return {
-        name: (find(name, name, **named(group)) if is_named else direction, is_named)
-        for name, (direction, is_named) in experts.items()
+        name: (find(name, name, **named(group)) if is_named and not isinstance(each, Shadow) else each, is_named)
+        for name, (each, is_named) in experts.items()
     }
 
 

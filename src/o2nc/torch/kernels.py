@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..directions import Adam, Direction, Mask, Momentum, Sign
+from ..directions import Adam, Mask, Momentum, Sign
 from ..directions.base import FLOOR, LENGTH
 
 Tensor = torch.Tensor
@@ -76,7 +76,7 @@ def stored(view: View, key: str, out: Any) -> Tensor:
 MOMENTUM, ADAM, SIGN = Kernel(momentum, "hat"), Kernel(adam, "adam", "root"), Kernel(sign, "one")
 
 
-def kernel_of(name: str, direction: Direction, is_named: bool) -> Kernel:
+def kernel_of(name: str, direction: Any, is_named: bool) -> Kernel:
     """The kernel of the expert ``name`` on tensors for which it is ``direction``.
 
     The kernels of Adam and of the sign have the betas and eps of the group: they serve if the expert was given by name.

@@ -1,4 +1,4 @@
-"""Groups of parameters: what they are for a model, and what they must be."""
+"""Groups of parameters: what they and their options must be."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from ..checks import check_number, check_share
+from ..operators.polar_factor import check_steps
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 SCALES = ("learned", "fixed")
 SCOPES = ("shared", "group", "tensor")
 OPTIONS = (
@@ -21,63 +21,16 @@ OPTIONS = (
     "scale",
     "weights",
     "matrices",
-    "gamma",
+    "sight",
     "rho",
     "c",
     "maximize",
 )  # of `Hedged`
+OPTIONAL = ("split", "stacks")  # of groups of matrices: fields of `o2nc.directions.OnMatrices` that are told
 TRAINERS = (  # what schedulers and trainers write into groups
     "params", "param_names", "name", "initial_lr", "max_lr", "min_lr", "base_lr", "swa_lr", "lr_scale", "lr_mult",
     "momentum", "base_momentum", "max_momentum", "foreach", "fused", "capturable", "differentiable", "version",
 )  # fmt: skip
-
-
-def groups(model: torch.nn.Module, *, weight_decay: float = 0.0, **options: Any) -> list[dict[str, Any]]:
-    """The parameters of a model in up to three groups for `Hedged`.
-
-    "matrices" are all with two axes or more, the weights of linear layers and convolutions. "embeddings" are the tables
-    of embedding layers, also where an output layer is tied to one: their rows are seen one by one, so that "polar" does
-    not take them as matrices. "vectors" are the rest, biases, norms and scalars: they do not decay.
-
-    Only parameters that require gradients are in them, each once, with their names. An output layer of its own is among
-    the matrices; the dicts can be changed before they are given to an optimizer.
-
-    Args:
-        model: any module.
-        weight_decay: of matrices and embeddings.
-        options: for all groups, as ``lr=3e-3``.
-
-    Reference: the custom of AdamW and Muon, Jordan et al. (2024).
-
-    >>> model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5))
-    >>> for group in groups(model, weight_decay=0.1):
-    ...     print(group["name"], [name for name, _ in group["params"]], group["weight_decay"], group["matrices"])
-    matrices ['1.weight'] 0.1 True
-    embeddings ['0.weight'] 0.1 False
-    vectors ['1.bias'] 0.0 False
-    """
-    if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"`model` must be a torch.nn.Module; got a {type(model).__name__}.")
-    tables = {id(module.weight) for module in model.modules() if isinstance(module, TABLES)}
-    found: dict[str, list[tuple[str, torch.Tensor]]] = {"matrices": [], "embeddings": [], "vectors": []}
-    for name, p in model.named_parameters():
-        if p.requires_grad:
-            kind = "embeddings" if id(p) in tables else "matrices" if p.ndim >= 2 else "vectors"
-            found[kind].append((name, p))
-    check_keys("groups(...)", options, OPTIONS)
-    if not any(found.values()):
-        raise ValueError("`model` must have parameters that require gradients; it has none.")
-    return [
-        {
-            "params": params,
-            "name": name,
-            "weight_decay": 0.0 if name == "vectors" else weight_decay,
-            "matrices": name == "matrices",
-            **options,
-        }
-        for name, params in found.items()
-        if params
-    ]
 
 
 def listed(params: Any) -> list[Any]:
@@ -114,7 +67,7 @@ def check_keys(name: str, given: Iterable[Any], known: Iterable[str], is_full: b
     ValueError: A group must have known options; got 'weight_dekay', and the nearest is 'weight_decay'.
     """
     known, given = tuple(known), tuple(given)
-    if unknown := [key for key in given if key not in known and key not in TRAINERS]:
+    if unknown := [key for key in given if key not in known and key not in OPTIONAL and key not in TRAINERS]:
         near = difflib.get_close_matches(str(unknown[0]), known, 1)
         hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
         raise ValueError(f"{name} must have known options; got {unknown[0]!r}, and {hint}.")
@@ -199,16 +152,19 @@ def check_options(group: dict[str, Any]) -> None:
     betas = group["betas"]
     if not isinstance(betas, (tuple, list)) or len(betas) != 2:
         raise ValueError(f"`betas` must be two numbers; got {betas!r}.")
-    shares = {"betas[0]": betas[0], "betas[1]": betas[1], "gamma": group["gamma"], "rho": group["rho"]}
+    shares = {"betas[0]": betas[0], "betas[1]": betas[1], "rho": group["rho"]}
     for name, value in shares.items():
         check_share(name, value)
     check_number("eps", group["eps"], positive=True)
-    check_number("c", group["c"])
+    for name in ("sight", "c"):
+        check_number(name, group[name])
     check_flags({"maximize": group["maximize"]})
     if group["matrices"] is not None:
         check_flags({"matrices": group["matrices"]})
     check_choice("scale", group["scale"], SCALES)
     check_choice("weights", group["weights"], SCOPES)
+    check_steps("split", group.get("split", 1))
+    check_flags({name: group[name] for name in ("stacks",) if name in group})
 
 
 def check_shared(group: dict[str, Any], other: dict[str, Any]) -> None:

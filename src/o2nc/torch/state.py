@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from ..conversions import FixedScale, LearnedScale
-from ..directions import Direction, Mask, Momentum, OnMatrices
+from ..conversions import LearnedScale
+from ..directions import Adam, Direction, Mask, Momentum, OnMatrices
+from ..directions.matrices import is_table
 from ..learners import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
@@ -16,12 +17,13 @@ from .buckets import FACTORS, Bucket, Layout, cut
 from .checkpoint import Entry, Form, form_of, gather, scatter
 from .kernels import Kernel, kernel_of
 from .parameter_groups import check_device, width
+from .shadow import Shadow
 from .shards import is_sharded, laid_out, local, shard
 
 Tensor = torch.Tensor
 LAYOUTS = 3  # that are kept besides a new one
 SCALARS = ("t", "played", "size")  # steps, and the rate and the root mean square of u when it was moved last
-Experts = dict[str, tuple[Direction, bool]]  # of a group: directions, and whether they were given by name
+Experts = dict[str, tuple[Direction | Shadow, bool]]  # of a group, and whether the kernels have their options
 
 
 class Weights:
@@ -46,7 +48,7 @@ class Weights:
 
     def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
         self.K, self.group, self.rows = K, group, torch.tensor(rows)
-        self.regret = torch.zeros(max(rows) + 1, K, dtype=torch.float64)
+        self.regret, self.spread = (torch.zeros(max(rows) + 1, K, dtype=torch.float64) for _ in range(2))
         state: Any = self.learner.init(torch.zeros_like(self.regret))
         self.state = type(state)(*(field.clone() for field in state))
 
@@ -66,13 +68,15 @@ class Weights:
 
     def learn(self, losses: Tensor) -> None:
         """Learn from losses of shape (rows, K)."""
-        self.regret += (self.now() * losses).sum(-1, keepdim=True) - losses
+        ahead = (self.now() * losses).sum(-1, keepdim=True) - losses
+        self.regret += ahead
+        self.spread.copy_(torch.hypot(self.spread, ahead))
         for field, value in zip(self.state, self.learner.learn(self.state, losses), strict=True):
             field.copy_(value)
 
     def views(self) -> list[Entry]:
         """What is remembered in each row."""
-        fields = {**self.state._asdict(), "regret": self.regret}
+        fields = {**self.state._asdict(), "regret": self.regret, "spread": self.spread}
         rows = zip(*(field.unbind() for field in fields.values()), strict=True)
         return [dict(zip(fields, row, strict=True)) for row in rows]
 
@@ -111,8 +115,8 @@ class Table:
         self.t, self.played, self.size = (torch.zeros(n, dtype=torch.float64) for _ in SCALARS)
         self.learners = self._learners(experts)
         self.is_learned = torch.tensor([group["scale"] == "learned" for group in groups])[self.groups_of]
-        self.scale = LearnedScale().init(torch.zeros(1, dtype=torch.float64))
-        self.scale = type(self.scale)(*(number.clone() for number in self.scale))
+        scale: Any = LearnedScale().init(torch.zeros(1, dtype=torch.float64))
+        self.scale: Any = type(scale)(*(number.clone() for number in scale))
         self.learner_of: dict[int, tuple[Weights, int]] = {}  # and the row there
         self.numbers = self._numbers()
         self._layouts: dict[Any, Layout] = {}
@@ -125,7 +129,7 @@ class Table:
 
     def _kernels(self, row: int, experts: Experts) -> tuple[Kernel, ...]:
         """The kernel of each expert; those that have the same direction for a parameter have the same kernel."""
-        mine, found = self.experts[row], {}
+        mine, found = self.experts[row], dict[str, Kernel]()
         for name, direction in mine.items():
             first = next(other for other in mine if mine[other] == direction)
             found[name] = found.get(first) or kernel_of(name, direction, experts[name][1])
@@ -140,7 +144,7 @@ class Table:
     def factor(self) -> Tensor:
         """The factor of the learning rate in the next step, by row."""
         learned: Any = LearnedScale().factor(self.scale)
-        return torch.where(self.is_learned, learned, FixedScale().factor(()))
+        return torch.where(self.is_learned, learned, 1.0)
 
     def learn_scale(self, q: Tensor) -> None:
         """Learn from what the traces of the mixture are worth, by row."""
@@ -197,9 +201,9 @@ class Table:
             entry["x"] = shard(held.to(width(p), copy=True, memory_format=torch.contiguous_format), p)
         return entry
 
-    def differing(self, row: int) -> dict[str, tuple[Direction, Kernel]]:
+    def differing(self, row: int) -> dict[str, tuple[Direction | Shadow, Kernel]]:
         """The directions of a parameter, each with its kernel, by the first expert that has it."""
-        found: dict[Kernel, tuple[str, Direction]] = {}
+        found: dict[Kernel, tuple[str, Direction | Shadow]] = {}
         for (name, direction), kernel in zip(self.experts[row].items(), self.kernels[row], strict=True):
             found.setdefault(kernel, (name, direction))
         return {name: (direction, kernel) for kernel, (name, direction) in found.items()}
@@ -207,6 +211,8 @@ class Table:
     def _initial(self, row: int, name: str) -> Entry:
         """The first state of a direction that is computed tensor by tensor: on the shard if it is elementwise."""
         p, direction = self.params[row], self.experts[row][name]
+        if isinstance(direction, Shadow):
+            return direction.entry(p.shape, width(p), p.device)
         shape = p.shape if direction.whole else self.local[row].shape
         x = Blocks((torch.zeros(shape, dtype=width(p), device=p.device),))
         state = direction.init(x)
@@ -218,7 +224,11 @@ class Table:
         return {key: shard(a.clone(), p) if key in vectors else a.clone() for key, a in entry.items()}
 
     def memory(self, row: int, name: str) -> State:
-        """The state of a direction that is computed tensor by tensor."""
+        """The state of a direction that is computed tensor by tensor; of a shadow by key, empty before it has any."""
+        p, direction = self.params[row], self.experts[row][name]
+        if isinstance(direction, Shadow):
+            keys = direction.dtypes(p.shape, width(p), p.device) if self.t[row] > 1 else ()
+            return {key: self.tensors[key][row] for key in keys}
         if (row, name) not in self._forms:
             self._initial(row, name)
         return gather(self._forms[row, name], [{key: held[row] for key, held in self.tensors.items()}])
@@ -229,7 +239,8 @@ class Table:
         If the model was moved or cast, the state follows; a parameter that has become narrow gets its point.
         """
         p, numbers = self.params[row], self.numbers[row]
-        entry = self.state[p]
+        entry, shadows = self.state[p], [each for each in self.experts[row].values() if isinstance(each, Shadow)]
+        own = {key: dtype for each in shadows for key, dtype in each.dtypes(p.shape, width(p), p.device).items()}
         if p.dtype == width(p):
             entry.pop("x", None)
         elif "x" not in entry:
@@ -237,16 +248,16 @@ class Table:
         for key, tensor in entry.items():
             if key not in numbers:
                 dtype = width(p) if tensor.is_floating_point() else tensor.dtype
-                entry[key] = tensor.to(p.device, dtype).contiguous()
+                entry[key] = tensor.to(p.device, own.get(key, dtype)).contiguous()
                 self.tensors[key][row] = local(entry[key])
-        for key, own in numbers.items():
+        for key, number in numbers.items():
             if key in entry:
-                own.copy_(entry[key])
-            entry[key] = own
+                number.copy_(entry[key])
+            entry[key] = number
         self.marks[row] = self.mark(row)
 
     def _arrays(self) -> list[Tensor]:
-        learned = [[*learner.state, learner.regret] for _, learner in self.learners]
+        learned = [[*learner.state, learner.regret, learner.spread] for _, learner in self.learners]
         return [getattr(self, key) for key in SCALARS] + [*self.scale] + [a for each in learned for a in each]
 
     def snapshot(self) -> list[Tensor]:
@@ -299,25 +310,18 @@ class Table:
         return found
 
 
-def taken(direction: Direction, p: Tensor, group: dict[str, Any]) -> Direction:
+def taken(direction: Direction | Shadow, p: Tensor, group: dict[str, Any]) -> Direction | Shadow:
     """What a direction is for a parameter: one of matrices has a fallback elsewhere, and needs none on a matrix."""
-    if not isinstance(direction, OnMatrices):
-        return direction
     told = group["matrices"]
     is_matrix = p.ndim >= 2 and p.numel() > 0 and (not is_table(p.shape) if told is None else told)
-    return replace(direction, fallback=Momentum(), matrices=None) if is_matrix else direction.fallback
-
-
-TABLE = 8  # times as many rows as columns: fused projections have 3 to 5.4 times
-
-
-def is_table(shape: Sequence[int]) -> bool:
-    """Whether a parameter looks like a table of embeddings: two axes, and many more rows than columns.
-
-    >>> is_table((50257, 768)), is_table((3072, 768))
-    (True, False)
-    """
-    return len(shape) == 2 and shape[0] >= TABLE * shape[1]
+    if isinstance(direction, Shadow) and direction.matrices and not is_matrix:
+        return Adam(b2=group["betas"][1], eps=group["eps"])
+    if not isinstance(direction, OnMatrices):
+        return direction
+    if not is_matrix:
+        return direction.fallback
+    stacks = {"stacks": group["stacks"]} if "stacks" in group else {}
+    return replace(direction, fallback=Momentum(), matrices=None, split=group.get("split", 1), **stacks)
 
 
 def masked(direction: Any, p: Tensor, like: Tensor) -> Tensor:

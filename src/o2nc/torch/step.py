@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..conversions.practical import discount
 from ..directions import Direction, Muon, Polar
 from ..directions.base import LENGTH
 from ..states import leaves
@@ -15,6 +16,7 @@ from .buckets import FACTORS, SIZE, UNCUT, Bucket
 from .checkpoint import scatter
 from .kernels import View, compiled, judge, measure, move, track
 from .parameter_groups import width
+from .shadow import Shadow
 from .shards import by_owners, laid_out, local, shard, totals
 from .state import Table
 
@@ -90,6 +92,7 @@ class Step:
         counts = (table.t[rows] > 0) | (judgement.squares[rows] > 0)
         self.rate = self._per_row(lambda group: group["lr"]) * self.factor
         table.t[rows] += counts
+        self.gamma = discount(self._per_row(lambda group: group["sight"]), table.t).tolist()
         table.played[rows] = self.rate[rows] * counts
 
     def prepare(self) -> None:
@@ -180,13 +183,17 @@ class Step:
     def _follow(self) -> None:
         """Where a narrow parameter is no longer the rounding of its point, since it was changed, the point follows."""
         for row in self.narrow:
-            p, x = local(self.table.params[row]), self.x[row]
-            x.copy_(torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)))
+            self.x[row].copy_(self._point(row))
 
-    def _direction(self, direction: Direction, memory: Any, u: Tensor) -> Any:
+    def _point(self, row: int) -> Tensor:
+        """The point of a parameter before the step."""
+        p, x = local(self.table.params[row]), self.x[row]
+        return torch.where(x.to(p.dtype) == p, x, p.to(x.dtype)) if p.dtype != x.dtype else x
+
+    def _direction(self, direction: Any, memory: Any, u: Tensor) -> Any:
         return direction.direction(memory, Blocks((u,))).arrays[0]
 
-    def _prepared(self, row: int, name: str, direction: Direction, u: Tensor) -> Tensor:
+    def _prepared(self, row: int, name: str, direction: Direction | Shadow, u: Tensor) -> Tensor:
         """The direction of a tensor by its pure function; if it has a state, that learns from the sample before.
 
         What may fail must fail on all processes: each gathers a tensor that is needed as a whole.
@@ -198,10 +205,13 @@ class Step:
             return shard(part, p).full_tensor() if is_gathered else part  # type: ignore[attr-defined]
 
         u = seen(u)
-        if next(leaves(memory), None) is not None:
-            memory = direction.learn(memory, Blocks((seen(self._signed(row)),)))
-            self.ready += [(self.state[k][row], a) for k, a in scatter(memory, 1, name)[0].items()]
-        d = self._direction(direction, memory, u)
+        if isinstance(direction, Shadow):
+            d, after = direction.step(memory, seen(self._point(row)), seen(self._signed(row)))
+        else:
+            has_state = next(leaves(memory), None) is not None
+            memory = direction.learn(memory, Blocks((seen(self._signed(row)),))) if has_state else memory
+            d, after = self._direction(direction, memory, u), scatter(memory, 1, name)[0]
+        self.ready += [(self.state[key][row], a) for key, a in after.items()]
         check_direction(name, d, u)
         return (local(laid_out(d, p)) if is_gathered else d).contiguous()
 
@@ -218,8 +228,8 @@ class Step:
             for each in (coefficients.share * self.rate[:, None], coefficients.length)
         )
         decay = 1 - self.rate[bucket.entries.rows[0]].item() * float(group["weight_decay"])
-        shrink, gamma = (self._constant(value, x) for value in (decay, float(group["gamma"])))
-        scratch = self._scratch(bucket, x)
+        shrink, scratch = self._constant(decay, x), self._scratch(bucket, x)
+        gamma = self._number(bucket, self.gamma, x)
         self.shift(x, bucket.kernels, view, shares, shrink, traces, lengths, gamma, scratch)
         bucket.entries.put(x, self.x)
         for key, trace in zip(bucket.traces, traces, strict=True):
