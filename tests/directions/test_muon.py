@@ -121,12 +121,17 @@ def test_polar_express_is_exact_after_eight_steps():
     np.testing.assert_allclose(newton_schulz(A, 9, "polar express"), U @ Vh, rtol=0, atol=1e-10)
 
 
+def alone(expert, m):
+    """The direction of an expert that has seen nothing but its tracker."""
+    return expert.direction(expert.init(m), m)
+
+
 def test_above_the_floor_the_size_does_not_enter_and_below_it_the_direction_fades():
     M = RNG.normal(size=(4, 3))
     M /= np.sqrt(np.mean(M**2))
-    plain = Muon().direction((), Blocks((M,))).arrays[0]
+    plain = alone(Muon(), Blocks((M,))).arrays[0]
     for factor, scale in ((1.0, 10.0), (1.0, 1e-8), (0.25, 2.5e-9), (0.0, 0.0)):
-        (found,) = Muon().direction((), Blocks((scale * M,))).arrays
+        (found,) = alone(Muon(), Blocks((scale * M,))).arrays
         np.testing.assert_allclose(found, factor * plain, rtol=0, atol=1e-12)
 
 
@@ -143,7 +148,7 @@ def test_a_stack_is_its_matrices_and_a_convolution_one_matrix(xp):
 
 
 def test_a_dead_matrix_of_a_stack_stops_and_the_others_do_not():
-    (d,) = Muon().direction((), Blocks((np.stack([RNG.normal(size=(3, 3)), np.zeros((3, 3))]),))).arrays
+    (d,) = alone(Muon(), Blocks((np.stack([RNG.normal(size=(3, 3)), np.zeros((3, 3))]),))).arrays
     assert not d[1].any()
     assert np.sqrt(np.mean(d[0] ** 2)) == pytest.approx(0.2, rel=1e-12)
 
@@ -152,7 +157,7 @@ def test_a_batch_of_vectors_is_one_vector_at_a_time(xp):
     flat, x = Muon(shapes=[(3, 2), (4,)]), RNG.normal(size=(2, 10))
     found = numpy_of(xp.transform(lambda m: flat.direction(flat.init(m), m))(xp.array(x)))
     for row in range(2):
-        d = Muon().direction((), Blocks((mat(x[row, :6], 3, 2),))).arrays[0]
+        d = alone(Muon(), Blocks((mat(x[row, :6], 3, 2),))).arrays[0]
         np.testing.assert_allclose(found[row, :6], vec(d), rtol=0, atol=1e-12)
 
 

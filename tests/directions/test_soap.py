@@ -151,7 +151,7 @@ def test_hedged_is_an_installed_soap(dtype):
     start, target = torch.randn(2, 5, 4, dtype=dtype)
     A = torch.randn(6, 5, dtype=dtype)
     x, y = (torch.nn.Parameter(start.clone()) for _ in range(2))
-    ours = Hedged([x], 0.05, (Soap(every=4),))
+    ours = Hedged([x], 0.05, (Soap(every=4),), scale="fixed")
     theirs = installed.SOAP([y], 0.05, precondition_frequency=4, weight_decay=0.0)
     for _ in range(31):
         noise = 3 * torch.randn(5, 4, dtype=dtype)

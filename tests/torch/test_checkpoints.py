@@ -35,6 +35,7 @@ EXPERTS = {
     "every": EVERY,
     "objects": (Polar(steps=3), Function(torch.tanh), Shampoo()),
     "muon and soap": ("muon", Soap(every=2), "adam"),
+    "by name": ("muon", "soap", "shampoo"),
     "others of them": (Muon(looks_ahead=False, length="original", stacks=False), Soap(b1=None, every=1, limit=3)),
 }
 

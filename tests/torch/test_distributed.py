@@ -81,16 +81,20 @@ def test_a_step_without_gradients_changes_nothing(ranks, case):
 
 @pytest.mark.parametrize("scope", ["shared", "tensor"])
 def test_what_goes_over_the_wire(ranks, scope):
-    """One row of numbers a tensor is summed; each matrix of which polar wants the whole goes to its owner and back."""
+    """Each matrix of which polar wants the whole goes to its owner and back; numbers of each tensor are summed.
+
+    To judge, <s, s>, <s, e> for each trace, and whether there is a gradient; to mix, <m, m> and all <d, d'>.
+    """
     found = ranks.run(parallel.counted, "fsdp", {"weights": scope})
     matrices = [p for p in parallel.net().parameters() if p.ndim > 1][
         1:-1
     ]  # the first is a table, the last is not used
     K, tensors = 3, len(list(parallel.net().parameters()))
     for calls, total in found:
-        assert [name for name, _ in calls] == ["all_reduce", "all_to_all_single", "all_to_all_single"]
-        assert total == 3
-        assert calls[0][1] == tensors * (3 + 2 * K) * 8
+        assert [name for name, _ in calls] == ["all_reduce", "all_to_all_single", "all_to_all_single", "all_reduce"]
+        assert total == 4
+        assert calls[0][1] == tensors * (2 + K) * 8
+        assert calls[3][1] == tensors * (1 + K * (K + 1) // 2) * 8
     for k in (1, 2):
         assert sum(calls[k][1] for calls, _ in found) == sum(p.numel() for p in matrices) * 4
     assert ranks.run(parallel.counted, "ddp", {"weights": scope}) == [([], 0)] * 2
@@ -98,4 +102,4 @@ def test_what_goes_over_the_wire(ranks, scope):
 
 def test_without_matrices_only_numbers_are_summed(ranks):
     found = ranks.run(parallel.counted, "fsdp", {"experts": "elementwise"})
-    assert [([name for name, _ in calls], total) for calls, total in found] == [(["all_reduce"], 1)] * 2
+    assert [([name for name, _ in calls], total) for calls, total in found] == [(["all_reduce"] * 2, 2)] * 2

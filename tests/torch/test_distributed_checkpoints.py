@@ -70,7 +70,7 @@ def test_the_gathered_state_of_two_resumes_on_one(ranks, case):
         ),
         ({"experts": "signs"}, {"experts": "adams"}, "weight.root."),
         ({"case": "smooth"}, {"case": "descent"}, "conversion.kappa was 0.0 and is 1.0 here"),
-        ({"experts": "default"}, {"experts": "all"}, "mask.mask"),
+        ({"experts": "default"}, {"experts": "all"}, "weight.e.3"),
         ({"experts": "all"}, {"experts": "default"}, "weight.C"),
     ],
 )

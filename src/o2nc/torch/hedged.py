@@ -203,8 +203,15 @@ class Hedged(Optimizer):
             check_keys(f"`state_dict['param_groups'][{k}]`", group, OPTIONS, is_full=True)
             check_options(group)
 
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what ``state_dict()`` returned; experts that were given by name have the options that come with it."""
+        super().load_state_dict(state_dict)
+        self._experts = [renewed(each, group) for each, group in zip(self._experts, self.param_groups, strict=True)]
+        self._table = None
+
     def _read(self, saved: dict[str, Any]) -> list[Entry]:
-        table = self.table
+        experts = [renewed(each, group) for each, group in zip(self._experts, saved["param_groups"], strict=True)]
+        table = Table(self.param_groups, experts, {})
         like = ({"x": e["m"], **e, **table.numbers[row]} for row, e in enumerate(map(table.entry, range(len(table.t)))))
         found = entries(saved, like)
         for p, entry in zip(table.params, found, strict=True):
@@ -238,7 +245,7 @@ class Hedged(Optimizer):
 
 def chosen(group: dict[str, Any]) -> Experts:
     """The experts of a group, from what was given; raise unless each is one, and there once."""
-    given, options = group["experts"], {"b2": group["betas"][1], "eps": group["eps"]}
+    given, options = group["experts"], named(group)
     if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
         raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
     seen = [shadowed(each) for each in given]
@@ -253,6 +260,19 @@ def chosen(group: dict[str, Any]) -> Experts:
         if isinstance(each, Shadow) and taken(each, p, group) is each:
             each.form(p.shape, width(p), p.device)  # raises if the class refuses it
     return {d.name: (d, isinstance(each, (str, Shadow))) for d, each in zip(directions, seen, strict=True)}
+
+
+def named(group: dict[str, Any]) -> dict[str, Any]:
+    """The options of experts of a group that are given by name."""
+    return {"b2": group["betas"][1], "eps": group["eps"]}
+
+
+def renewed(experts: Experts, group: dict[str, Any]) -> Experts:
+    """The experts of a group, those that were given by name with its options as they are now."""
+    return {
+        name: (find(name, name, **named(group)) if is_named and not isinstance(each, Shadow) else each, is_named)
+        for name, (each, is_named) in experts.items()
+    }
 
 
 def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:
