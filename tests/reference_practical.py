@@ -21,7 +21,7 @@ One step, for the gradients s of the tensors at the point where the last step ha
 4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)),
    with at least 1e-6 max |l| for max l - min l;
    and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
-   log sigma <- log sigma + 0.05 M1 / sqrt(M2), unless the scale is fixed.
+   log sigma <- log sigma + 0.05 M1 / sqrt(M2), sigma from 1e-10 to 1e10, unless the scale is fixed.
 
 Tensors without a gradient are left out of a step. Gradients before the first that is not 0 count for nothing.
 """
@@ -122,6 +122,7 @@ class Practical:
             self.M1, self.M2 = 0.9 * self.M1 + 0.1 * q, 0.9 * self.M2 + 0.1 * q * q
             if self.M2 > 0:
                 self.log_sigma += 0.05 * self.M1 / math.sqrt(self.M2)
+            self.log_sigma = min(max(self.log_sigma, math.log(1e-10)), math.log(1e10))
 
     def hat(self, i):
         return self.m[i] / (1 - self.betas[0] ** self.t[i])

@@ -12,7 +12,12 @@ Optimizers = list[torch.optim.Optimizer]  # several, for different parameters
 
 
 def hedged(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
-    return [Hedged(groups(model, weight_decay=weight_decay), lr=lr, betas=BETAS)]
+    return [Hedged(groups(model, weight_decay=weight_decay), lr=lr, scale="fixed")]
+
+
+def light(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
+    """Without the bases of SOAP, which take memory, and turn by the rounding of another number of processes."""
+    return [Hedged(groups(model, weight_decay=weight_decay), lr=lr, experts=("muon", "adam"), scale="fixed")]
 
 
 def adamw(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
@@ -26,4 +31,4 @@ def muon(model: nn.Module, lr: float, weight_decay: float) -> Optimizers:
     return [Muon(matrices, lr=lr), torch.optim.AdamW(rest, lr=lr, betas=BETAS)]
 
 
-OPTIMIZERS = {"hedged": hedged, "adamw": adamw, "muon": muon}
+OPTIMIZERS = {"hedged": hedged, "hedged-light": light, "adamw": adamw, "muon": muon}

@@ -186,6 +186,16 @@ def test_what_swings_across_a_valley_loses():
     assert conversion.weights(state)[1] > 0.95
 
 
+def test_the_scale_has_limits():
+    """On a slope that never ends it grows, and stops at ten decades."""
+    conversion = PracticalConversion(["adam"], lr=0.1, scale=LearnedScale(step=1.0))
+    state = conversion.init(np.zeros(2, dtype=np.float32))
+    for _ in range(60):
+        dx, state = conversion.update(np.ones(2, dtype=np.float32), state)
+    assert conversion.factor(state)[0] == pytest.approx(1e10, rel=1e-5)
+    assert np.all(np.isfinite(dx))
+
+
 def test_the_scale_does_not_depend_on_the_units_of_the_objective():
     conversion = PracticalConversion(["adam"], lr=0.1, scale=LearnedScale(), eps=0.0)
     states = [conversion.init(np.ones(3)) for _ in range(3)]

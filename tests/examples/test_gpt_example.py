@@ -21,6 +21,7 @@ from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
 pytestmark = pytest.mark.slow
 SMALL = Options(width=16, layers=2, heads=2, context=32, batch=4, held_out=8, steps=8, every=4, lr=3e-3)
+LIGHT = replace(SMALL, optimizer="hedged-light")
 ABORT = (
     "terminate called without an active exception"  # of torch's threads, rarely, at the end of a process: all is done
 )
@@ -100,7 +101,7 @@ def test_the_learning_rate_warms_up_and_falls_to_zero():
     assert all(0 < factor(step, steps) <= 1 for steps in (1, 2, 3) for step in range(steps))
 
 
-@pytest.mark.parametrize("optimizer", ["hedged", "adamw", "muon"])
+@pytest.mark.parametrize("optimizer", ["hedged", "hedged-light", "adamw", "muon"])
 def test_the_loss_falls(optimizer):
     first, last = train(replace(SMALL, optimizer=optimizer, steps=40, every=20, lr=1e-2))
     assert max(last["train"], last["held_out"]) < 4.0 < first["train"] < math.log(256)
@@ -118,17 +119,17 @@ def test_resumed_equals_uninterrupted(optimizer, tmp_path):
 
 
 def test_two_processes_with_ddp_equal_one(tmp_path):
-    printed = torchrun(tmp_path / "two", "--parallel", "ddp")
+    printed = torchrun(tmp_path / "two", "--parallel", "ddp", "--optimizer", LIGHT.optimizer)
     assert [line.split("/")[0] for line in printed.splitlines()] == ["step      4", "step      8"]
-    assert_close(content(tmp_path / "two"), final(SMALL, tmp_path / "one"), atol=1e-5)
+    assert_close(content(tmp_path / "two"), final(LIGHT, tmp_path / "one"), atol=1e-5)
 
 
 def test_shards_equal_one_process_and_a_checkpoint_goes_from_two_to_one_and_back(tmp_path):
-    expected = final(SMALL, tmp_path / "one")
-    torchrun(tmp_path / "changing", "--parallel", "fsdp", "--until", "3")
-    step, *_ = final(replace(SMALL, until=5), tmp_path / "changing")
+    expected, options = final(LIGHT, tmp_path / "one"), ("--parallel", "fsdp", "--optimizer", LIGHT.optimizer)
+    torchrun(tmp_path / "changing", *options, "--until", "3")
+    step, *_ = final(replace(LIGHT, until=5), tmp_path / "changing")
     assert step == 5
-    torchrun(tmp_path / "changing", "--parallel", "fsdp")
+    torchrun(tmp_path / "changing", *options)
     assert_close(content(tmp_path / "changing"), expected, atol=1e-5)
 
 
@@ -143,7 +144,7 @@ def test_tensorboard_has_losses_weights_and_regret(tmp_path):
     list(train(replace(SMALL, log=tmp_path)))
     events = EventAccumulator(str(tmp_path)).Reload()
     tags = set(events.Tags()["scalars"])
-    assert {"loss/train", "loss/held_out", "groups/0/weights/polar", "groups/0/regret/adam"} <= tags
+    assert {"loss/train", "loss/held_out", "groups/0/weights/muon", "groups/0/regret/soap"} <= tags
     assert [event.step for event in events.Scalars("loss/train")] == [4, 8]
 
 
@@ -153,7 +154,7 @@ def test_the_command_prints_losses_and_speed(capsys, monkeypatch):
     importlib.import_module("gpt").main()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("step      2/2  train 5.")
-    assert "tokens/s  0 s left  momentum" in line
+    assert "tokens/s  0 s left  muon" in line
 
 
 @pytest.mark.parametrize(

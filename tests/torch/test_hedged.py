@@ -274,7 +274,7 @@ WRONG = {
     "one beta": (lambda: Hedged([P], betas=0.9), ValueError, "`betas` must be two numbers; got 0.9"),
     "eps": (lambda: Hedged([P], eps=0.0), ValueError, "`eps` must be finite and positive; got 0.0"),
     "rho": (lambda: Hedged([P], rho=1.0), ValueError, "`rho` must be at least 0 and less than 1; got 1.0"),
-    "gamma": (lambda: Hedged([P], gamma=1.0), ValueError, "`gamma` must be at least 0 and less than 1; got 1.0"),
+    "sight": (lambda: Hedged([P], sight=-1.0), ValueError, "`sight`", "-1.0"),
     "c": (lambda: Hedged([P], c=-1.0), ValueError, "`c` must be finite and nonnegative; got -1.0"),
     "scale": (
         lambda: Hedged([P], scale="fixd"),

@@ -64,7 +64,7 @@ def test_what_groups_carry():
     for p in model.parameters():
         p.grad = torch.ones_like(p) if p.requires_grad else None
     opt.step()
-    with_polar = [name for name, p in model.named_parameters() if "d.polar" in opt.state.get(p, {})]
+    with_polar = [name for name, p in model.named_parameters() if "e.1" in opt.state.get(p, {})]  # a second trace
     assert with_polar == ["conv.weight"]
     assert [group["name"] for group in opt.report()["groups"]] == ["matrices", "embeddings", "vectors"]
     assert len(opt.table.learners) == 1  # shared

@@ -8,6 +8,8 @@ from .. import _xp
 from .._xp import Array
 from ..checks import check_number, check_share
 
+LIMIT = 10 * math.log(10.0)  # of the logarithm of a learned scale: ten decades
+
 
 class Scale(Protocol):
     """A factor of the learning rate, as a pure function of its state."""
@@ -69,7 +71,8 @@ class LearnedScale:
 
     q is what the trace of the last directions, taken once more, would decrease the objective by, to first order. This
     is Adam's step on $\log\sigma$, whose derivative is $-q$ up to a factor. It does not change when all q are
-    multiplied by a positive number, and a step changes $\sigma$ by at most a factor of about $e^\eta$.
+    multiplied by a positive number, a step changes $\sigma$ by at most a factor of about $e^\eta$, and $\sigma$ stays
+    between $10^{-10}$ and $10^{10}$.
 
     Args:
         step: $\eta$.
@@ -105,4 +108,6 @@ class LearnedScale:
         """A step of Adam on the logarithm."""
         mean = self.b * state.mean + (1 - self.b) * q
         root = _xp.hypot(math.sqrt(self.b) * state.root, math.sqrt(1 - self.b) * q)
-        return LearnedState(state.log + self.step * mean * _xp.inverse(root), mean, root)
+        xp, log = _xp.namespace(q), state.log + self.step * mean * _xp.inverse(root)
+        limit = xp.full_like(log, LIMIT)
+        return LearnedState(xp.minimum(xp.maximum(log, -limit), limit), mean, root)

@@ -81,6 +81,7 @@ class OnMatrices:
                 raise ValueError(f"`{type(self).__name__}(shapes=...)` must be given to act on an array; got none.")
             if self.split != 1:
                 raise ValueError(f"`{type(self).__name__}(split=...)` must be 1 to act on an array; got {self.split}.")
+        self.as_matrices(x)  # raises if a split does not divide
         return self.fallback.init(x)
 
     def direction(self, state: State, m: Vector) -> Vector:
