@@ -15,6 +15,8 @@ from pytorch_optimizer import SOAP
 from schedulefree import AdamWScheduleFree
 from torch import nn
 
+from o2nc.directions import Soap
+from o2nc.directions.base import LENGTH
 from o2nc.torch import Hedged, groups
 
 from .averaged import AveragedDoG
@@ -117,7 +119,7 @@ METHODS = {
     "hedged": Method("Hedged", hedged()),
     "equal": Method("equal weights for ever", hedged(c=0.0)),
     "muon alone": Method("its Muon alone", hedged(experts=("muon",))),
-    "soap alone": Method("its SOAP alone", hedged(experts=("soap",))),
+    "soap alone": Method("its SOAP alone", hedged(experts=(Soap(b1=None, length=LENGTH),))),
     "learned": Method("Hedged, learned scale", learned, rates=(1e-2,)),
     "learned constant": Method("the same without a schedule", learned, rates=(1e-2,), scheduled=False),
     "learned start": Method("the same from other starts", started, rates=STARTS),

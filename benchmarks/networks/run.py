@@ -19,6 +19,7 @@ from .gpt import SPEEDRUN
 from .methods import METHODS, factor
 from .tasks import TASKS
 
+SAID = ("weights", "regret", "error", "rate")  # by `Hedged` of its first group, after the last step
 ALL = TASKS | DEVELOPMENT | FINAL | FINE_TUNING | SPEEDRUN
 
 
@@ -68,7 +69,8 @@ def train(cell: Cell, points: int = 0) -> dict:
     for opt in two_points:
         opt.eval()
     losses = {"train": task.evaluate(task.train), "validation": task.evaluate(task.validation)}
-    return {**record, **losses, "seconds": round(seconds, 2)}
+    said = {k: g[k] for opt in optimizers if hasattr(opt, "report") for g in opt.report()["groups"][:1] for k in SAID}
+    return {**record, **losses, **said, "seconds": round(seconds, 2)}
 
 
 def load(out: Path) -> dict[Cell, dict]:

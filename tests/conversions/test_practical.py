@@ -38,8 +38,10 @@ def gradients(t, x):
 
 def literal(experts, decay=0.0, **options):
     rule, points = Practical(X1, experts, **options), []
+    rule.regrets = []
     for t in range(STEPS):
         rule.step(gradients(t, rule.x), RATES[t], decay)
+        rule.regrets.append(list(rule.regret[0]))
         points.append([np.array(a) for a in rule.x])
     return points, rule
 
@@ -113,6 +115,8 @@ def test_it_is_the_literal_rule(xp, name, learned):
         matrices=options.get("matrices"),
     )  # fmt: skip
     points, state = run(xp, conversion)
+    changes = np.diff(rule.regrets, n=2, axis=0, prepend=np.zeros((2, len(named))))
+    np.testing.assert_allclose(numpy_of(state.error), np.sqrt(np.sum(changes**2, axis=0) / 2), rtol=0, atol=1e-11)
     for ours, theirs in zip(points, wanted, strict=True):
         for a, b in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)

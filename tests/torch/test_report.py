@@ -82,7 +82,7 @@ def test_a_report_prints_as_a_table():
     opt = Hedged(parameters(), 0.02)
     train(opt, 3)
     head, *rows, step, certificate, reason = str(opt.report()).splitlines()
-    assert head.split() == ["group", "expert", "weight", "regret", "entropy", "rate", "effective", "step"]
+    assert head.split() == ["group", "expert", "weight", "regret", "error", "entropy", "rate", "effective", "step"]
     assert [row.split()[:2] for row in rows] == [["0", name] for name in ("muon", "soap")]
     start = head.index("weight")
     assert all(row[start - 1] == " " != row[start] for row in rows)

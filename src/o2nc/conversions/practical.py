@@ -45,7 +45,8 @@ class PracticalState(NamedTuple):
     learner: Any  # the state of the learner
     scale: Any  # that of the scale
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
-    spread: Array  # the root of the sum of the squares of these differences, (..., K)
+    ahead: Array  # the last of these differences
+    error: Array  # the standard error of the regret: the root of half the sum of the squares of their changes
 
 
 def discount(sight: Any, n: Any) -> Any:
@@ -169,7 +170,8 @@ class PracticalConversion(Conversion):
             learner=self.learner.init(losses),
             scale=self.scale.init(zero_scalar(x)),
             regret=losses,
-            spread=losses,
+            ahead=losses,
+            error=losses,
         )
 
     def update(
@@ -188,8 +190,9 @@ class PracticalConversion(Conversion):
             e=e,
             learner=self.learner.learn(state.learner, losses),
             scale=self.scale.learn(state.scale, -had),
-            regret=state.regret + had - losses,
-            spread=_xp.hypot(state.spread, had - losses),
+            regret=state.regret + (had - losses),
+            ahead=had - losses,
+            error=_xp.hypot(state.error, (had - losses - state.ahead) * math.sqrt(0.5)),
         )
         return (dx - Numbers(self.weight_decay * lr + 0 * after.played).times(x) if self.needs else dx), after
 
@@ -202,8 +205,12 @@ class PracticalConversion(Conversion):
         return self.scale.factor(state.scale)
 
     def sums(self, state: PracticalState) -> dict[str, Array]:
-        """The regret against each expert, and the root of the sum of the squares of what it consists of, (..., K)."""
-        return {"regrets": state.regret, "spreads": state.spread}
+        r"""The regret against each expert, and its standard error by the noise of the gradients, (..., K).
+
+        Traces change slowly, and noise is new in every round: half the mean square of the differences from round to
+        round is its variance, whatever the trend (von Neumann, 1941).
+        """
+        return {"regrets": state.regret, "errors": state.error}
 
     def hypothesis(self, rounds: int | None = None) -> str:
         """The step, the samples and the learner are not those of a theorem."""

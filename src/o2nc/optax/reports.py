@@ -16,7 +16,7 @@ class Report(NamedTuple):
 
     Reference: Theorems 1 and 2.
 
-    >>> Report(weights=None, regret=None, bound=None, clipped=None, scale=None).bound is None
+    >>> Report(weights=None, regret=None, bound=None, clipped=None, scale=None, error=None).bound is None
     True
     """
 
@@ -25,6 +25,7 @@ class Report(NamedTuple):
     bound: jax.Array | None  # the theorem after T rounds, infinity before, after, and if a hypothesis is not met, ()
     clipped: jax.Array | None  # the share of rounds in which the tracker was projected: large means wrong constants, ()
     scale: jax.Array | None  # of `hedge`, the factor of the learning rate in the next round, ()
+    error: jax.Array | None  # of `hedge`, the standard error of the regret by the noise of the gradients, (K,)
 
 
 def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
@@ -48,6 +49,7 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
     return Report(
         weights=weights,
         regret=sums.get("regrets") if regret is None else regret,
+        error=sums.get("errors"),
         bound=bound,
         clipped=None if clipped is None else clipped / jnp.maximum(count, 1),
         scale=None if factor is None else jnp.reshape(0 * weights[..., :1] + factor, ()),  # where the weights are

@@ -22,7 +22,9 @@ from .shards import laid_out, local
 VERSION = 3  # of the layout of ``state_dict``
 NUMBERS = 4  # that Philox makes of one counter
 BY_BLOCK = (Blocks, ByBlock)
-NONNEGATIVE = frozenset({"t", "played", "size", "root", "R", "scale.root", "step"})  # keys of counters, sizes and rates
+NONNEGATIVE = frozenset(
+    {"t", "played", "size", "root", "R", "error", "scale.root", "step"}
+)  # keys of counters, sizes and rates
 WHOLE = frozenset({"t", "step"})
 Entry = dict[str, Any]  # what an optimizer keeps for one parameter
 Form = State  # the structure of a state, with the key of each leaf in its place; for `Blocks`, in Blocks

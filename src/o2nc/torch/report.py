@@ -1,5 +1,6 @@
 """What an optimizer says of itself: a dict that prints as a table."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 from ..conversions.practical import PRACTICAL
 from .state import Table
 
-COLUMNS = ("group", "expert", "weight", "regret", "entropy", "rate", "effective step")
+COLUMNS = ("group", "expert", "weight", "regret", "error", "entropy", "rate", "effective step")
 
 
 class Report(dict[str, Any]):
@@ -16,12 +17,12 @@ class Report(dict[str, Any]):
 
     Reference: none.
 
-    >>> group = {"name": "0", "weights": {"adam": 1.0}, "regret": {"adam": 0.0}, "entropy": 0.0}
-    >>> group |= {"rate": 0.02, "effective_step": 0.01}
+    >>> group = {"name": "0", "weights": {"adam": 1.0}, "regret": {"adam": 0.0}, "error": {"adam": 0.0}}
+    >>> group |= {"entropy": 0.0, "rate": 0.02, "effective_step": 0.01}
     >>> report = Report(step=3, groups=[group], certificate=None, reason="practical")
     >>> print(report)
-    group  expert  weight  regret  entropy  rate      effective step
-    0      adam    1.000   0.00    0.000    2.00e-02  1.00e-02
+    group  expert  weight  regret  error  entropy  rate      effective step
+    0      adam    1.000   0       0      0.000    2.00e-02  1.00e-02
     step         3
     certificate  none
     reason       practical
@@ -46,8 +47,9 @@ def practical(table: Table) -> Report:
 
     For each group: the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
     and the most; their mean entropy; the regret against each expert, the sum over the steps of the loss of the mixture
-    minus that of the expert; the rate of the next step, ``lr`` times what the scale has learned; and the root mean
-    square of what the last step has moved, without decay, over all entries that this process holds: a report asks
+    minus that of the expert, with its standard error by the noise of the gradients; the expert that would have won, if
+    the regret against it is the largest by two standard errors; the rate of the next step, ``lr`` times what the scale
+    has learned; and the root mean square of what the last step has moved, without decay, over all entries that this process holds: a report asks
     nothing of others, so that one process may write it alone.
 
     Reference: none.
@@ -69,12 +71,27 @@ def practical(table: Table) -> Report:
                 **({"least": named(w.amin(0)), "most": named(w.amax(0))} if group["weights"] == "tensor" else {}),
                 "entropy": float(torch.special.entr(w).sum(-1).mean()),
                 "regret": named(learner.regret[own].mean(0)),
+                "error": named(learner.error[own].square().mean(0).sqrt()),
+                "winner": winner(named(learner.regret[own].mean(0)), named(learner.error[own].square().mean(0).sqrt())),
                 "rate": float(group["lr"]) * float(factor[rows[0]]),
                 "effective_step": (sum(squared(table, row) for row in rows) / size) ** 0.5,
             }
         )
     t = int(table.t.max()) if len(table.t) else 0
     return Report(step=t, groups=found, certificate=None, reason=PRACTICAL)
+
+
+def winner(regret: dict[str, float], error: dict[str, float]) -> str | None:
+    """The expert that would have done best; None if it cannot be told, by two standard errors.
+
+    >>> winner({"muon": 1.0, "soap": 3.0}, {"muon": 0.6, "soap": 0.6}), winner({"muon": 1.0}, {"muon": 0.0})
+    ('soap', 'muon')
+    >>> winner({"muon": 1.0, "soap": 3.0}, {"muon": 1.0, "soap": 1.0})
+    """
+    best = max(regret, key=lambda name: regret[name])
+    others = [name for name in regret if name != best]
+    is_clear = all(regret[best] - regret[k] > 2 * math.hypot(error[best], error[k]) for k in others)
+    return best if is_clear else None
 
 
 def squared(table: Table, row: int) -> float:
@@ -115,7 +132,8 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _rows(group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     last = (f"{group['entropy']:.3f}", f"{group['rate']:.2e}", f"{group['effective_step']:.2e}")
     for expert, weight in group["weights"].items():
-        yield (group["name"], expert, f"{weight:.3f}", f"{group['regret'][expert]:.2f}", *last)
+        regret, error = (f"{group[key][expert]:.3g}" for key in ("regret", "error"))
+        yield (group["name"], expert, f"{weight:.3f}", regret, error, *last)
 
 
 def _text(value: Any) -> str:

@@ -1,5 +1,6 @@
 """What `Hedged` keeps of every parameter, and where it lies."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +49,8 @@ class Weights:
 
     def __init__(self, K: int, group: dict[str, Any], rows: Sequence[int]):
         self.K, self.group, self.rows = K, group, torch.tensor(rows)
-        self.regret, self.spread = (torch.zeros(max(rows) + 1, K, dtype=torch.float64) for _ in range(2))
+        zeros = torch.zeros(max(rows) + 1, K, dtype=torch.float64)
+        self.regret, self.ahead, self.error = (zeros.clone() for _ in range(3))
         state: Any = self.learner.init(torch.zeros_like(self.regret))
         self.state = type(state)(*(field.clone() for field in state))
 
@@ -70,13 +72,14 @@ class Weights:
         """Learn from losses of shape (rows, K)."""
         ahead = (self.now() * losses).sum(-1, keepdim=True) - losses
         self.regret += ahead
-        self.spread.copy_(torch.hypot(self.spread, ahead))
+        self.error.copy_(torch.hypot(self.error, (ahead - self.ahead) * math.sqrt(0.5)))
+        self.ahead.copy_(ahead)
         for field, value in zip(self.state, self.learner.learn(self.state, losses), strict=True):
             field.copy_(value)
 
     def views(self) -> list[Entry]:
         """What is remembered in each row."""
-        fields = {**self.state._asdict(), "regret": self.regret, "spread": self.spread}
+        fields = {**self.state._asdict(), "regret": self.regret, "ahead": self.ahead, "error": self.error}
         rows = zip(*(field.unbind() for field in fields.values()), strict=True)
         return [dict(zip(fields, row, strict=True)) for row in rows]
 
@@ -257,7 +260,7 @@ class Table:
         self.marks[row] = self.mark(row)
 
     def _arrays(self) -> list[Tensor]:
-        learned = [[*learner.state, learner.regret, learner.spread] for _, learner in self.learners]
+        learned = [[*learner.state, learner.regret, learner.ahead, learner.error] for _, learner in self.learners]
         return [getattr(self, key) for key in SCALARS] + [*self.scale] + [a for each in learned for a in each]
 
     def snapshot(self) -> list[Tensor]:
