@@ -49,8 +49,8 @@ def practical(table: Table) -> Report:
     and the most; their mean entropy; the regret against each expert, the sum over the steps of the loss of the mixture
     minus that of the expert, with its standard error by the noise of the gradients; the expert that would have won, if
     the regret against it is the largest by two standard errors; the rate of the next step, ``lr`` times what the scale
-    has learned; and the root mean square of what the last step has moved, without decay, over all entries that this process holds: a report asks
-    nothing of others, so that one process may write it alone.
+    has learned; and the root mean square of what the last step has moved, without decay, over all entries that this
+    process holds: a report asks nothing of others, so that one process may write it alone.
 
     Reference: none.
     """
