@@ -22,7 +22,6 @@ from .traces import PracticalOnTrees
 from .transformed import Shown, check_uphill, is_transformation, with_transformations
 from .trees import Tree
 
-
 SCALES: dict[str, Callable[[], Scale]] = {"learned": LearnedScale, "fixed": FixedScale}
 
 
