@@ -1,7 +1,7 @@
 """A small Flax model trained with `o2nc.optax.hedge`, beside AdamW with the same learning rate.
 
 The data are scikit-learn's digits. Everything is jitted, the learning rate follows a schedule, and `report` shows which
-expert the rule trusts. Run: python examples/jax_digits.py
+expert the rule trusts and the factor of the learning rate that it has learned. Run: python examples/jax_digits.py
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sklearn.datasets
 
 from o2nc.optax import hedge, report
 
-EXPERTS = ("momentum", "adam", "polar")
+EXPERTS = ("muon", "soap")
 
 
 class Classifier(nn.Module):
@@ -61,8 +61,9 @@ def main(steps, width, batch):
         loss, accuracy, state = train(tx, model, steps, batch)
         print(f"{name:<6} training loss {loss:.4f}, test accuracy {accuracy:.3f}")
         if name == "hedge":
-            weights = report(state).weights
-            print("       " + ", ".join(f"{w:.2f} {expert}" for expert, w in zip(EXPERTS, weights, strict=True)))
+            found = report(state)
+            weights = ", ".join(f"{w:.2f} {expert}" for expert, w in zip(EXPERTS, found.weights, strict=True))
+            print(f"       {weights}; learning rate times {found.scale:.2f}")
 
 
 if __name__ == "__main__":

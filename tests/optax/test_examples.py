@@ -23,7 +23,9 @@ def test_digits(capsys):
     hedged, weights, adamw = capsys.readouterr().out.splitlines()
     assert float(hedged.split()[3].rstrip(",")) < 2.0  # log 10 = 2.3 knows nothing
     assert adamw.startswith("adamw")
+    weights, scale = weights.split("; learning rate times ")
     assert sum(float(word) for word in weights.split()[::2]) == pytest.approx(1.0, abs=0.02)
+    assert float(scale) > 0
 
 
 def test_replications(capsys):
