@@ -8,7 +8,9 @@ One step, for the gradients s of the tensors at the point where the last step ha
 2. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2; m^ and v^ are these without the weight of their zero start.
 3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma. If all experts have one direction for a tensor, u is that.
    If not, each is brought to a root mean square of 0.2, then their mixture by the weights w is; times that of m^ over
-   eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor. The directions:
+   eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor. A direction whose weight
+   is below a hundredth of the largest sleeps: it counts for nothing, but in every tenth step, and there ten times in
+   its trace. The directions:
    momentum  m^
    adam      m^ / (sqrt(v^) + eps)
    polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2,
@@ -70,6 +72,7 @@ class Practical:
         self.V = dict.fromkeys(self.scopes, 0.0)
         self.regret = {scope: [0.0] * K for scope in self.scopes}
         self.w = {scope: [1 / K] * K for scope in self.scopes}
+        self.slept = 0
         self.learned, self.log_sigma, self.M1, self.M2 = learned, 0.0, 0.0, 0.0
 
     def step(self, gradients, lr, decay=0.0):
@@ -96,9 +99,14 @@ class Practical:
             d = [self.direction(i, expert, s) for expert in self.experts]
             if len({self.kind(i, expert) for expert in self.experts}) > 1:
                 fade = self.fade(np.sqrt(np.mean(self.hat(i) ** 2)))
+                kinds, w = [self.kind(i, expert) for expert in self.experts], self.w[self.scopes[i]]
+                share = {kind: sum(a for a, other in zip(w, kinds, strict=True) if other == kind) for kind in kinds}
+                asleep = 10 if self.t[i] % 10 == 0 else 0
+                self.slept += min(share.values()) < 0.01 * max(share.values())
+                counts = [1 if share[kind] >= 0.01 * max(share.values()) else asleep for kind in kinds]
                 d = [at_length(each) for each in d]
-                u = fade * at_length(sum(w * each for w, each in zip(self.w[self.scopes[i]], d, strict=True)))
-                d = [fade * each for each in d]
+                u = fade * at_length(sum(a * each for a, each, count in zip(w, d, counts, strict=True) if count))
+                d = [fade * count * each for each, count in zip(d, counts, strict=True)]
             else:
                 u = d[0]
             gamma = 1 - 1 / (10 + self.sight * self.t[i])

@@ -95,7 +95,8 @@ CASES = {
     "momentum alone": (lambda xp: ["momentum"], ["momentum"], 0.1, {}),
     "polar": (lambda xp: ["momentum", "adam", "polar"], ["momentum", "adam", "polar"], 0.0, {}),
     "polar is adam": (lambda xp: ["momentum", "polar"], ["momentum", "polar"], 0.1, {"matrices": [False] * 3}),
-    "muon, adam": (lambda xp: ["muon", "adam"], ["muon", "adam"], 0.0, {"betas": (0.9, 0.99)}),
+    "muon, adam": (lambda xp: ["muon", "adam"], ["muon", "adam"], 0.0, {"betas": (0.9, 0.99), "c": 30.0}),
+    "asleep": (lambda xp: ["momentum", "adam", "sign"], ["momentum", "adam", "sign"], 0.0, {"c": 300.0}),
     "muon, soap": (lambda xp: ["muon", "soap"], ["muon", Eigenbasis()], 0.1, {"c": 5.0}),
 }
 
@@ -125,6 +126,8 @@ def test_it_is_the_literal_rule(xp, name, learned):
     if learned:
         np.testing.assert_allclose(numpy_of(conversion.factor(state)), math.exp(rule.log_sigma), rtol=1e-11)
         assert abs(rule.log_sigma) > 0.05
+    if name == "asleep":
+        assert 0 < rule.slept < 3 * STEPS
     if len(named) > 1:  # the learner has learned, so that the weights are a test
         assert max(rule.w[0]) > 1.05 / len(named)
 

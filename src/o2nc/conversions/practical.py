@@ -29,6 +29,7 @@ from .scales import FixedScale, Scale
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
 SIGHT, RHO, RATE = 2.0, 0.997, 3.0  # of the traces; the discount of the learner, and the factor of its rate
 SHORTEST = 10.0  # steps that a trace sees at least
+SLEEPY, PERIOD = 0.01, 10  # the weight below which a direction sleeps, to the largest; and how often it wakes
 START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
 
@@ -56,6 +57,20 @@ def discount(sight: Any, n: Any) -> Any:
     0.99
     """
     return 1 - 1 / (SHORTEST + sight * n)
+
+
+def counts(shares: Array, n: Array) -> Array:
+    """How often directions count in step n of a block: 1, or 0 and every tenth time 10 for those that sleep.
+
+    A direction whose share of the weight is below a hundredth of the largest need not be computed in other steps.
+
+    >>> import numpy as np
+    >>> counts(np.asarray([0.999, 0.001]), np.asarray([19.0])), counts(np.asarray([0.999, 0.001]), np.asarray([20.0]))
+    (array([1., 0.]), array([ 1., 10.]))
+    """
+    xp, one = _xp.namespace(shares), 0 * shares + 1
+    asleep = one * PERIOD * _xp.indicator(n % PERIOD == 0, n)
+    return xp.where(shares >= SLEEPY * _xp.largest(shares), one, asleep)
 
 
 def rate(lr: Any) -> Any:
@@ -90,7 +105,9 @@ class PracticalConversion(Conversion):
     judge and move in one pass.
 
     If all experts have one direction on a block, u is that one, at its own length. If not, each is brought to a root
-    mean square of 0.2, and so is their mixture, since directions that disagree shorten each other. Directions see the
+    mean square of 0.2, and so is their mixture, since directions that disagree shorten each other. One whose weight is
+    below a hundredth of the largest sleeps: it is left out of the mixture, and in every tenth step its trace counts it
+    ten times, so that it need be computed no more often. Directions see the
     tracker $\hat m$ without the weight of its zero start; those that look ahead (`o2nc.directions.Muon`) see
     $b_1m+(1-b_1)s$ in its place. Below ``eps`` a mixture fades. Gradients of a block before the first that is not 0
     count for nothing.
@@ -262,20 +279,25 @@ class PracticalConversion(Conversion):
         for i, (hat, traces, same) in enumerate(zip(_blocks(m), state.e.parts, self._same(s), strict=True)):
             ds = [found[same.index(j)][i] for j in range(max(same) + 1)]
             shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(ds))]
-            ds, u = self._mixed(s, hat, ds, shares)
+            ds, u = self._mixed(s, hat, ds, shares, _number(s, state.n, i))
             steps.append(-u * _beside(s, _number(s, state.played, i), u))
             old = _beside(s, _number(s, gamma, i), u)
             parts.append(tuple(old * e + d for e, d in zip(traces, ds, strict=self.judges)))
         return Blocks(tuple(steps)) if isinstance(s, Blocks) else steps[0], ByBlock(tuple(parts))
 
-    def _mixed(self, s: Vector, hat: Array, ds: list[Array], shares: list[Array]) -> tuple[list[Array], Array]:
+    def _mixed(
+        self, s: Vector, hat: Array, ds: list[Array], shares: list[Array], n: Array
+    ) -> tuple[list[Array], Array]:
         """The directions of a block as they are judged, and their mixture."""
         if len(ds) == 1:
             return ds, ds[0]
-        fade = faded(_size(s, hat), self.eps)
+        fade, times = faded(_size(s, hat), self.eps), counts(_xp.namespace(n).concat(shares, axis=-1), n)
+        often = [_beside(s, times[..., j : j + 1], d) for j, d in enumerate(ds)]
         ds = [d * (LENGTH * _xp.inverse(_size(s, d))) for d in ds]
-        u = reduce(add, (d * _beside(s, share, d) for d, share in zip(ds, shares, strict=True)))
-        return [d * fade for d in ds], u * (fade * LENGTH * _xp.inverse(_size(s, u)))
+        triples = zip(ds, shares, often, strict=True)
+        u = reduce(add, (d * (_beside(s, share, d) * _xp.indicator(a > 0, d)) for d, share, a in triples))
+        traced = [d * (fade * a) for d, a in zip(ds, often, strict=True)]
+        return traced, u * (fade * LENGTH * _xp.inverse(_size(s, u)))
 
     def _same(self, x: Vector) -> list[list[int]]:
         """For each block and expert the number of its direction, among those that differ on the block."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..conversions.practical import discount
+from ..conversions.practical import counts, discount
 from ..directions import Direction, Muon, Polar
 from ..directions.base import LENGTH
 from ..states import leaves
@@ -89,11 +89,14 @@ class Step:
         for mine, learner in table.learners:
             learner.judge(judgement.losses[mine, : learner.K])
         table.learn_scale(-(self.w * judgement.losses).sum(-1))
-        counts = (table.t[rows] > 0) | (judgement.squares[rows] > 0)
+        has_begun = (table.t[rows] > 0) | (judgement.squares[rows] > 0)
         self.rate = self._per_row(lambda group: group["lr"]) * self.factor
-        table.t[rows] += counts
+        table.t[rows] += has_begun
         self.gamma = discount(self._per_row(lambda group: group["sight"]), table.t).tolist()
-        table.played[rows] = self.rate[rows] * counts
+        table.played[rows] = self.rate[rows] * has_begun
+        self.shares = torch.zeros_like(self.w).scatter_add_(1, self.judged.choice, self.w)
+        times: Any = counts(self.shares, table.t[:, None])
+        self.times: Tensor = times
 
     def prepare(self) -> None:
         """Compute the directions that have no kernel, some of which may fail; nothing is written before `move`.
@@ -105,8 +108,11 @@ class Step:
             if hats[row] == 0:  # gradients before the first that is not 0 count for nothing
                 continue
             b1 = table.groups[table.group_of[row]]["betas"][0]
-            for name, (direction, kernel) in table.differing(row).items():
+            for j, (name, (direction, kernel)) in enumerate(table.differing(row).items()):
                 if not kernel.is_stored:
+                    continue
+                if self.times[row, j] == 0 and not isinstance(direction, Shadow):
+                    self._learned(row, name, direction)  # it sleeps
                     continue
                 m = torch.lerp(self.state["m"][row], self._signed(row), 1.0 - b1)
                 if getattr(direction, "looks_ahead", False):
@@ -172,13 +178,12 @@ class Step:
         hat = torch.tensor(factors["hat"], dtype=torch.float64)
         fade = (hat * (sums[:, 0] / n).sqrt()).minimum(eps) / eps
         own = inverse(gram.diagonal(dim1=1, dim2=2).sqrt()) * LENGTH  # brings each to its length
-        weights = torch.zeros_like(own).scatter_add_(1, layout.choice, self.w)
-        mix = weights * own
+        mix = self.shares * (self.times > 0) * own
         size = torch.einsum("rj,rjk,rk->r", mix, gram, mix).clamp(min=0).sqrt()
         to_length = (fade * LENGTH * inverse(size))[:, None]
         single = self._single(factors).share[:, 0] * gram[:, 0, 0].sqrt()
         table.size[self.rows] = torch.where(layout.differing > 1, size * to_length[:, 0], single)[self.rows]
-        return Coefficients(mix * to_length, own * fade[:, None])
+        return Coefficients(mix * to_length, own * self.times * fade[:, None])
 
     def _follow(self) -> None:
         """Where a narrow parameter is no longer the rounding of its point, since it was changed, the point follows."""
@@ -194,26 +199,33 @@ class Step:
         return direction.direction(memory, Blocks((u,))).arrays[0]
 
     def _prepared(self, row: int, name: str, direction: Direction | Shadow, u: Tensor) -> Tensor:
-        """The direction of a tensor by its pure function; if it has a state, that learns from the sample before.
-
-        What may fail must fail on all processes: each gathers a tensor that is needed as a whole.
-        """
-        p, memory = self.table.params[row], self.table.memory(row, name)
-        is_gathered = direction.whole and self.table.is_sharded[row]
-
-        def seen(part: Tensor) -> Tensor:
-            return shard(part, p).full_tensor() if is_gathered else part  # type: ignore[attr-defined]
-
-        u = seen(u)
+        """The direction of a tensor by its pure function, or by the step of an optimizer."""
         if isinstance(direction, Shadow):
-            d, after = direction.step(memory, seen(self._point(row)), seen(self._signed(row)))
+            memory, sample = self.table.memory(row, name), self._whole(row, direction, self._signed(row))
+            d, after = direction.step(memory, self._whole(row, direction, self._point(row)), sample)
+            self.ready += [(self.state[key][row], a) for key, a in after.items()]
         else:
-            has_state = next(leaves(memory), None) is not None
-            memory = direction.learn(memory, Blocks((seen(self._signed(row)),))) if has_state else memory
-            d, after = self._direction(direction, memory, u), scatter(memory, 1, name)[0]
-        self.ready += [(self.state[key][row], a) for key, a in after.items()]
-        check_direction(name, d, u)
-        return (local(laid_out(d, p)) if is_gathered else d).contiguous()
+            d = self._direction(direction, self._learned(row, name, direction), self._whole(row, direction, u))
+        p = self.table.params[row]
+        check_direction(name, d, self._whole(row, direction, u))
+        return (local(laid_out(d, p)) if self._is_gathered(row, direction) else d).contiguous()
+
+    def _learned(self, row: int, name: str, direction: Direction) -> Any:
+        """The state of a direction after the sample."""
+        memory = self.table.memory(row, name)
+        if next(leaves(memory), None) is not None:
+            memory = direction.learn(memory, Blocks((self._whole(row, direction, self._signed(row)),)))
+            self.ready += [(self.state[key][row], a) for key, a in scatter(memory, 1, name)[0].items()]
+        return memory
+
+    def _is_gathered(self, row: int, direction: Any) -> bool:
+        return direction.whole and self.table.is_sharded[row]
+
+    def _whole(self, row: int, direction: Any, part: Tensor) -> Tensor:
+        """What a direction sees of a tensor: what may fail must fail on all processes, so each gathers a whole one."""
+        if not self._is_gathered(row, direction):
+            return part
+        return shard(part, self.table.params[row]).full_tensor()  # type: ignore[attr-defined]
 
     def _signed(self, row: int) -> Tensor:
         """The gradient of a row, in the dtype of the state."""
