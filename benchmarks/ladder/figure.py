@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean
 
 import matplotlib.pyplot as plt
-from networks.figure import LOOKS
+from networks.looks import LOOKS
 from networks.methods import METHODS
 
 from .race import Race, Results, deviation, losses, target

@@ -17,10 +17,9 @@ from .final import FINAL
 from .fine_tuning import FINE_TUNING
 from .gpt import SPEEDRUN
 from .methods import METHODS, factor
-from .tasks import TASKS
 
 SAID = ("weights", "regret", "error", "rate")  # by `Hedged` of its first group, after the last step
-ALL = TASKS | DEVELOPMENT | FINAL | FINE_TUNING | SPEEDRUN
+ALL = DEVELOPMENT | FINAL | FINE_TUNING | SPEEDRUN
 
 
 class Cell(NamedTuple):

@@ -1,10 +1,9 @@
-"""What a task is, and four of them: the model, its minibatches, the objective that is minimised, a validation loss.
+"""What a task is: model, minibatches, the objective that is minimised and a validation loss; and what several share.
 
 A task is built from a seed, which fixes the initial weights and the minibatches; so two optimizers with the same seed
 are a pair. All data come with Python or with scikit-learn.
 """
 
-import math
 import pathlib
 import random
 from collections.abc import Callable, Iterator
@@ -120,14 +119,6 @@ def shuffled(x: torch.Tensor, y: torch.Tensor, aside: int) -> tuple[Data, Data]:
     return (x[aside:], y[aside:]), (x[:aside], y[:aside])
 
 
-def transformer(seed: int, context: int = 64, steps: int = 400) -> Task:
-    """The next character of the standard library's source."""
-    letters, x, y = pieces(source_text(240_000), context)
-    torch.manual_seed(seed)
-    model = Transformer(letters)
-    return Task(model, *shuffled(x, y, len(x) // 10), cross_entropy, batch=8, steps=steps, seed=seed)
-
-
 @cache
 def digits() -> tuple[Data, Data]:
     """Handwritten digits; a tenth of the training labels are replaced by random ones."""
@@ -141,13 +132,6 @@ def digits() -> tuple[Data, Data]:
     return (x[:1400], y[:1400]), (x[1400:], y[1400:])
 
 
-def mlp(seed: int) -> Task:
-    """Digits with a tenth of the labels wrong, two hidden layers."""
-    torch.manual_seed(seed)
-    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
-    return Task(model, *digits(), cross_entropy, batch=64, steps=400, seed=seed)
-
-
 def convnet(seed: int) -> Task:
     """The same digits, two convolutions."""
     torch.manual_seed(seed)
@@ -156,24 +140,3 @@ def convnet(seed: int) -> Task:
         nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10),
     )  # fmt: skip
     return Task(model, *digits(), cross_entropy, batch=64, steps=400, seed=seed)
-
-
-@cache
-def diabetes() -> tuple[Data, Data]:
-    """Ten standardised measurements and the progression of the disease, standardised too."""
-    features, target = sklearn.datasets.load_diabetes(return_X_y=True)
-    x = torch.tensor(features * math.sqrt(len(features)), dtype=torch.float32)
-    y = torch.tensor((target - target.mean()) / target.std(), dtype=torch.float32)
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
-    x, y = x[order], y[order]
-    return (x[:352], y[:352]), (x[352:], y[352:])
-
-
-def tabular(seed: int) -> Task:
-    """Regression on a table, two hidden layers."""
-    torch.manual_seed(seed)
-    model = nn.Sequential(nn.Linear(10, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1))
-    return Task(model, *diabetes(), gaussian, batch=32, steps=400, seed=seed)
-
-
-TASKS = {"transformer": transformer, "mlp": mlp, "convnet": convnet, "tabular": tabular}

@@ -7,8 +7,8 @@ import pytest
 import torch
 from networks.averaged import AveragedDoG
 from networks.development import DEVELOPMENT
-from networks.figure import LOOKS
 from networks.final import FINAL
+from networks.looks import LOOKS
 from networks.methods import EXPERTS, METHODS, factor
 from networks.parameters import decaying, hidden_matrices
 from pytorch_optimizer import SOAP

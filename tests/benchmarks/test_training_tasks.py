@@ -9,7 +9,6 @@ from networks.final import FINAL, lorenz, marked_graphs
 from networks.fine_tuning import FINE_TUNING
 from networks.gpt import SPEEDRUN
 from networks.run import ALL
-from networks.tasks import TASKS
 from protocol import arguments
 
 PROTOCOL = DEVELOPMENT | FINAL
@@ -28,7 +27,7 @@ def one_thread():
 
 
 def test_names_are_given_once():
-    assert len(ALL) == sum(map(len, (TASKS, DEVELOPMENT, FINAL, FINE_TUNING, SPEEDRUN)))
+    assert len(ALL) == sum(map(len, (DEVELOPMENT, FINAL, FINE_TUNING, SPEEDRUN)))
     assert len(DEVELOPMENT) >= 8
     assert len(FINAL) == 4
 
