@@ -128,8 +128,15 @@ class Layout(NamedTuple):
     choice: Tensor  # for each row and expert of its group, which of the kernels of its buckets
     factor: Tensor  # for each row and kernel of its buckets, which of the `FACTORS`
     differing: Tensor  # for each row, how many kernels there are
+    judged: tuple[Tensor, ...]  # the places of the sums of `judge`
+    measured: tuple[Tensor, ...]  # ... and of `measure`
 
-    def places(self, count: Callable[[Bucket], int]) -> tuple[Tensor, ...]:
-        """Row and column of sums that are found bucket by bucket, ``count`` of them in each."""
-        found = [(row, column) for each in self.buckets for column in range(count(each)) for row in each.entries.rows]
-        return torch.tensor(found, dtype=torch.long).reshape(-1, 2).unbind(-1)
+
+def places(buckets: Sequence[Bucket], count: Callable[[Bucket], int]) -> tuple[Tensor, ...]:
+    """Row and column of sums that are found bucket by bucket, ``count`` of them in each.
+
+    >>> places([Bucket(Entries((0, 2)), [], 0, [])], lambda bucket: 2)
+    (tensor([0, 2, 0, 2]), tensor([0, 0, 1, 1]))
+    """
+    found = [(row, column) for each in buckets for column in range(count(each)) for row in each.entries.rows]
+    return torch.tensor(found, dtype=torch.long).reshape(-1, 2).unbind(-1)

@@ -14,7 +14,7 @@ from ..directions.matrices import is_table
 from ..learners import ShortMemoryHedge
 from ..states import State, leaves
 from ..vectors import Blocks
-from .buckets import FACTORS, Bucket, Layout, cut
+from .buckets import FACTORS, Bucket, Layout, cut, places
 from .checkpoint import Entry, Form, form_of, gather, scatter
 from .kernels import Kernel, kernel_of
 from .parameter_groups import check_device, width
@@ -303,7 +303,9 @@ class Table:
             choice[mine, : len(kernels)] = torch.tensor([distinct.index(kernel) for kernel in kernels])
             factor[mine, : len(distinct)] = torch.tensor([FACTORS.index(kernel.factor) for kernel in distinct])
             differing[mine] = len(distinct)
-        return Layout(buckets, choice, factor, differing)
+        judged = places(buckets, lambda each: 1 + len(each.traces))
+        measured = places(buckets, lambda each: 1 + len(each.kernels) * (len(each.kernels) + 1) // 2)
+        return Layout(buckets, choice, factor, differing, judged, measured)
 
     def weights(self) -> Tensor:
         """The weights of the experts, by row; 0 where a group has fewer."""

@@ -75,7 +75,7 @@ class Step:
             traces = [bucket.take(key, self.state[key]) for key in bucket.traces]
             found += self.reduce(self._sample(bucket), traces, bucket.entries.owner, len(bucket.entries.rows))
         K = layout.choice.shape[1]
-        sums = self._placed(found, layout.places(lambda bucket: 1 + len(bucket.traces)), 2 + K)
+        sums = self._placed(found, layout.judged, 2 + K)
         sums[:, -1] = there
         sums = self._totals(sums)
         there = sums[:, -1] > 0
@@ -168,8 +168,7 @@ class Step:
         """The coefficients where directions are mixed, from the inner products of the arrays; and the size of u."""
         layout, table = self.judged, self.table
         K = layout.choice.shape[1]
-        places = layout.places(lambda each: 1 + len(each.kernels) * (len(each.kernels) + 1) // 2)
-        sums = self._totals(self._placed(found, places, 1 + K * (K + 1) // 2))
+        sums = self._totals(self._placed(found, layout.measured, 1 + K * (K + 1) // 2))
         n = torch.tensor(table.sizes, dtype=torch.float64).clamp(min=1)
         rows, columns = torch.tril_indices(K, K)
         gram = torch.zeros(len(n), K, K, dtype=torch.float64)
