@@ -3,18 +3,32 @@
 import pytest
 import torch
 import torch.distributed as dist
-from footprint import SETS, Model, exchanged, human, part, reduced, state
+from footprint import SETS, Experts, Model, exchanged, gathered, human, kept, measured, part, reduced, state, stepped
 from language.model import GPT
 from parallel import counting
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import init_device_mesh
 from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from o2nc.torch import Hedged, groups
 
-pytestmark = pytest.mark.slow
 MODEL = Model("small", width=8, layers=3, vocabulary=50)
-NAMES = ("momentum", "adam", "polar", "sign")
+RANKS = [(0, 2), (2, 3), (0, 5), (5, 16)]  # one rank of each number: DTensor remembers the parts of a mesh, not whose
+TITLES = {"ids": lambda experts: experts.title}
+
+
+class Gathers(TorchDispatchMode):
+    """Records the bytes that go into each all-gather of ``DTensor``."""
+
+    def __init__(self, calls):
+        super().__init__()
+        self.calls = calls
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if "all_gather_into_tensor" in str(function):
+            self.calls.append(("all_gather", args[0].numel() * args[0].element_size()))
+        return function(*args, **(kwargs or {}))
 
 
 @pytest.fixture
@@ -29,34 +43,61 @@ def as_rank():
     dist.destroy_process_group()
 
 
-def stepped(mesh, experts):
+def hedged(experts, **options):
+    return lambda params: Hedged(params, experts=experts.names, scale=experts.scale, **options)
+
+
+def sent_by(mesh, experts):
     """The optimizer of a sharded model after a step, and what it has sent in another one."""
     model = GPT(MODEL.vocabulary, MODEL.width, MODEL.layers, heads=2, context=4)
     model = fully_shard(model.to(torch.bfloat16 if experts.narrow else torch.float32), mesh=mesh)
-    opt, calls = Hedged(groups(model), experts=NAMES[: experts.K]), []
+    opt, calls = hedged(experts)(groups(model)), []
     for p in model.parameters():
         p.grad = torch.ones_like(p)
     opt.step()
-    with counting(calls):
+    with counting(calls), Gathers(calls):
         opt.step()
     return opt, calls
 
 
-@pytest.mark.parametrize(("rank", "ranks"), [(0, 2), (0, 3), (2, 3), (5, 16)])
-@pytest.mark.parametrize("experts", SETS, ids=lambda experts: experts.title)
+@pytest.mark.slow
+@pytest.mark.parametrize(("rank", "ranks"), RANKS)
+@pytest.mark.parametrize("experts", SETS, **TITLES)
 def test_footprint_on_paper(as_rank, experts, rank, ranks):
-    shapes = MODEL.matrices, MODEL.others
-    opt, calls = stepped(as_rank(rank, ranks), experts)
+    opt, calls = sent_by(as_rank(rank, ranks), experts)
     if rank == 0:
-        kept = [tensor for entry in opt.state.values() for tensor in entry.values()]
-        held = [tensor.to_local() if hasattr(tensor, "to_local") else tensor for tensor in kept]
-        assert sum(tensor.numel() * tensor.element_size() for tensor in held) == state(*shapes, experts, ranks)
-    there, back = exchanged(MODEL.matrices, ranks)
-    expected = [("all_reduce", reduced(*shapes, experts))]
-    if experts.polar:
-        sent = there if rank == 0 else calls[1][1]
-        expected += [("all_to_all_single", sent), ("all_to_all_single", back[rank])]
-    assert calls == expected
+        assert kept(opt) == state(MODEL.matrices, MODEL.others, experts, ranks)
+    judged, mixed = reduced(len(MODEL.matrices + MODEL.others), experts.K)
+    expected = [("all_reduce", judged), ("all_reduce", mixed)]
+    if "muon" in experts.names:
+        there, back = exchanged(MODEL.matrices, ranks)
+        to_owners = next(sent for name, sent in calls if name == "all_to_all_single")
+        expected[1:1] = [("all_to_all_single", there if rank == 0 else to_owners), ("all_to_all_single", back[rank])]
+    assert [call for call in calls if call[0] != "all_gather"] == expected
+    soap = gathered(MODEL.matrices, ranks) if "soap" in experts.names else []
+    assert sorted(sent for name, sent in calls if name == "all_gather") == sorted(soap)
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (64, 256), (256, 64), (64,), (512, 16)])
+@pytest.mark.parametrize("experts", SETS, **TITLES)
+def test_state_of_one_tensor(experts, shape):
+    opt = stepped(shape, hedged(experts), torch.bfloat16 if experts.narrow else torch.float32)
+    is_matrix = shape in [(64, 64), (64, 256), (256, 64)]
+    assert kept(opt) == state([shape] * is_matrix, [shape] * (not is_matrix), experts, 1)
+
+
+@pytest.mark.parametrize("shape", [(10001, 2), (2, 10001)])
+def test_soap_has_no_basis_of_a_side_that_is_too_long(shape):
+    experts = Experts(("muon", "soap"))
+    assert kept(stepped(shape, hedged(experts, matrices=True))) == state([shape], [], experts, 1)
+
+
+def test_what_the_pages_say_of_bytes():
+    """The default takes 32 on a square matrix, and "adam" at a fixed scale what AdamW does."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in measured().splitlines()]
+    found = {title: cells for title, *cells in rows}
+    assert found['"muon", "soap"'] == ["32 / 32", "50 / 50", "12 / 8"]
+    assert [cell.split(" / ")[1] for cell in found['"adam"']] == found["`torch.optim.AdamW`"] == ["8"] * 3
 
 
 def test_the_largest_part_is_the_first():
