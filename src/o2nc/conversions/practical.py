@@ -24,7 +24,7 @@ from ..learners.base import check_learner
 from ..states import ByBlock, leaves, rebuild
 from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, spread, zero_scalar, zeros_like
 from .base import Conversion, check_given, registry
-from .scales import FixedScale, Scale
+from .scales import FixedScale, LearnedScale, Scale
 
 PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
 SIGHT, RHO, RATE = 2.0, 0.997, 3.0  # of the traces; the discount of the learner, and the factor of its rate
@@ -373,4 +373,8 @@ def _chosen(begun: Array, new: Any, old: Any) -> Any:
     return rebuild(new, (choose(*pair) for pair in values), PER_BLOCK)
 
 
-registry.add("practical", lambda oracle: PracticalConversion(["adam", "sign"], lr=0.05), "the rule for training")
+registry.add(
+    "practical",  # of one expert: a mixture has a length on each block, so that Blocks are not one array
+    lambda oracle: PracticalConversion(["adam"], lr=0.05, scale=LearnedScale()),
+    "the rule for training",
+)
