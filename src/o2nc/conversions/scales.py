@@ -86,7 +86,7 @@ class LearnedScale:
     >>> for q in (1.0, 3.0, -0.5):
     ...     state = scale.learn(state, np.asarray([q]))
     >>> scale.factor(state).round(4)
-    array([1.0433])
+    array([1.0525])
     """
 
     step: float = 0.05
