@@ -199,14 +199,15 @@ class Step:
 
     def _prepared(self, row: int, name: str, direction: Direction | Shadow, u: Tensor) -> Tensor:
         """The direction of a tensor by its pure function, or by the step of an optimizer."""
+        u = self._whole(row, direction, u)
         if isinstance(direction, Shadow):
             memory, sample = self.table.memory(row, name), self._whole(row, direction, self._signed(row))
             d, after = direction.step(memory, self._whole(row, direction, self._point(row)), sample)
             self.ready += [(self.state[key][row], a) for key, a in after.items()]
         else:
-            d = self._direction(direction, self._learned(row, name, direction), self._whole(row, direction, u))
+            d = self._direction(direction, self._learned(row, name, direction), u)
+        check_direction(name, d, u)
         p = self.table.params[row]
-        check_direction(name, d, self._whole(row, direction, u))
         return (local(laid_out(d, p)) if self._is_gathered(row, direction) else d).contiguous()
 
     def _learned(self, row: int, name: str, direction: Direction) -> Any:
