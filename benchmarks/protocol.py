@@ -14,7 +14,7 @@ from networks.development import DEVELOPMENT
 from networks.final import FINAL
 from networks.fine_tuning import FINE_TUNING, RATE
 from networks.methods import EXPERTS, METHODS
-from networks.protocol import Results, best_cell, diverged, over_adamw, ratios, summary, wanted
+from networks.protocol import Results, best_cell, diverged, foresight, over_adamw, ratios, summary, wanted
 from networks.run import load, run
 from pages import table
 
@@ -54,7 +54,11 @@ def markdown(results: Results, tasks: list[str], methods: list[str]) -> str:
             cells, mean, near, worst = summary(found.values())
             counts = [str(cells), str(diverged(results, tasks, name))]
             body.append([METHODS[name].title, *counts, f"{mean:.3f}", f"{near:.0%}", f"{worst:.3f}"])
-    return text + table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
+    text += table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
+    runs, correlation, agree = foresight(results, tasks)
+    return (
+        f"{text}\nWhich expert would have won: {runs} runs, rank correlation {correlation:.2f}, right in {agree:.0%}.\n"
+    )
 
 
 def fine_tuning(results: Results, tasks: list[str], methods: list[str]) -> str:

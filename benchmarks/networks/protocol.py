@@ -6,8 +6,10 @@ from functools import cache
 from statistics import fmean, geometric_mean
 from typing import NamedTuple
 
+from scipy.stats import spearmanr
+
 from .fine_tuning import RATE
-from .methods import METHODS
+from .methods import EXPERTS, METHODS
 from .run import ALL, Cell, grid
 
 FLOOR = 1e-3  # objectives below this part of the initial one count as equal
@@ -120,6 +122,26 @@ def over_adamw(results: Results, tasks: Iterable[str], method: str) -> dict[tupl
             if seeds := mine.keys() & theirs.keys():
                 found[task, lr] = fmean(mine[seed] for seed in seeds) / fmean(theirs[seed] for seed in seeds)
     return found
+
+
+def foresight(results: Results, tasks: Iterable[str]) -> tuple[int, float, float]:
+    """Does a run of `Hedged` know which expert would have won, alone?
+
+    Over all of its runs: their number, the rank correlation of what its regrets say for SOAP against Muon, in standard
+    errors, with the logarithm of the objective of Muon alone over that of SOAP alone, and how often the signs agree.
+    """
+    said, found = [], []
+    for task in tasks:
+        for cell, record in records(results, task, "hedged").items():
+            alone = [of_cell(results, task, name, cell.lr).get(cell.seed) for name in EXPERTS]
+            if "regret" in record and None not in alone and alone[0] != alone[1]:
+                lead = record["regret"]["soap"] - record["regret"]["muon"]
+                said.append(lead / math.hypot(*record["error"].values()))
+                found.append(math.log(alone[0] / alone[1]))
+    if len(said) < 3:
+        return len(said), math.nan, math.nan
+    agree = fmean((a > 0) == (b > 0) for a, b in zip(said, found, strict=True))
+    return len(said), float(spearmanr(said, found).statistic), agree
 
 
 class Summary(NamedTuple):

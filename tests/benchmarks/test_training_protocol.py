@@ -6,7 +6,7 @@ import math
 import protocol
 import pytest
 from networks.methods import METHODS, RATES
-from networks.protocol import FLOOR, best_cell, diverged, objective, ratios, summary, wanted, weight_decay
+from networks.protocol import FLOOR, best_cell, diverged, foresight, objective, ratios, summary, wanted, weight_decay
 from networks.run import Cell, load, train
 
 TASK = "tumours"  # both weight decays may be chosen
@@ -44,6 +44,19 @@ def test_weight_decay_is_tried_at_the_best_rate_of_seed_0():
     assert len(stages) == 3
     assert weight_decay(results, TASK, "adamw") == 0.1
     assert best_cell(results, TASK, "adamw") == (pytest.approx(0.05), 0.01)
+
+
+def test_what_a_run_says_of_its_experts_is_compared_with_each_alone():
+    """Muon is better below the rate 0.01; the regrets say so in all runs but those at 0.001."""
+    values = {"hedged": 0.3, "muon alone": 0.4, "soap alone": 0.5}
+    results, _ = finish(lambda cell: values[cell.method] - 20 * cell.lr * (cell.method == "soap alone"), methods=values)
+    for cell, found in results.items():
+        lead = {0.001: 5.0, 0.003: -1.0, 0.01: 2.0, 0.02: 3.0}[cell.lr]
+        found |= {"regret": {"muon": 0.0, "soap": 2 * lead}, "error": {"muon": 0.0, "soap": 2.0}}
+    assert foresight({}, [TASK])[0] == 0
+    runs, correlation, right = foresight(results, [TASK])
+    assert (runs, right) == (12, 0.75)
+    assert correlation == pytest.approx(-0.2)  # ranks 4 1 2 3 against 1 2 3 4
 
 
 def test_without_gain_there_is_no_weight_decay():

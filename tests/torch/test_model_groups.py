@@ -168,6 +168,8 @@ def conv1d():
 
 
 WRONG = {
+    "a number": (lambda: groups(GPT(), split=3), TypeError, "`split` must be a dict from patterns of names; got 3"),
+    "a list": (lambda: groups(GPT(), patterns=["head"]), TypeError, "`patterns` must be a dict", "got ['head']"),
     "model": (
         lambda: groups([nn.Parameter(torch.ones(2))]),
         TypeError,

@@ -26,7 +26,7 @@ from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, spr
 from .base import Conversion, check_given, registry
 from .scales import FixedScale, LearnedScale, Scale
 
-PRACTICAL = "practical: the learning rate is your own, and the learner states no bound, so no theorem applies"
+PRACTICAL = "practical: the step is not that of a theorem, and the learner states no bound, so none applies"
 SIGHT, RHO, RATE = 2.0, 0.997, 3.0  # of the traces; the discount of the learner, and the factor of its rate
 SHORTEST = 10.0  # steps that a trace sees at least
 SLEEPY, PERIOD = 0.01, 10  # the weight below which a direction sleeps, to the largest; and how often it wakes

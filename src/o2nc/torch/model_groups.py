@@ -91,6 +91,9 @@ def groups(
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"`model` must be a torch.nn.Module; got a {type(model).__name__}.")
     check_keys("groups(...)", options, OPTIONS)
+    for name, given in (("patterns", patterns), ("split", split)):
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(f"`{name}` must be a dict from patterns of names; got {brief(given)}.")
     found = places(model)
     if lazy := [place.name for place in found if is_lazy(place.p)]:
         raise ValueError(f"`model` must know its shapes; run it once, since {lazy[0]!r} has none.")
