@@ -3,10 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: run test test-all wheel lint docs bench clean
+.PHONY: run play test test-all test-oldest wheel lint docs bench clean
 
 run: .venv/run
 	$(BIN)/o2nc reproduce --out results
+
+play: .venv/play
+	$(BIN)/o2nc play
 
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
@@ -14,8 +17,21 @@ test: lint wheel .venv/dev
 	$(PYTEST) --doctest-modules -m "not slow"
 
 # what is slow besides: several processes, trainers, examples, benchmarks, long runs
-test-all: .venv/dev
+test-all: .venv/dev build/timm
 	$(PYTEST) -m slow
+
+# by itself: the torchvision that it asks for is built for CUDA, and cannot be imported beside the CPU build of torch
+build/timm: | .venv/dev
+	$(PIP) --no-deps --target $@ timm
+
+# the fast suite, without what needs the trainers and rivals of the benchmarks, under the oldest versions that are allowed;
+# JAX 0.5 may crash on what it has stored, and old packages warn of the new ones below them
+OLDEST := build/oldest/bin/python
+test-oldest:
+	$(PYTHON) -m venv build/oldest
+	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt torch
+	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[torch,jax,experiments,dask]' pytest pytest-xdist hypothesis array-api-strict flax tensorboard
+	JAX_ENABLE_COMPILATION_CACHE=false $(OLDEST) -m pytest --numprocesses 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning -W "ignore:numpy.ndarray size changed" --ignore tests/benchmarks --ignore tests/examples
 
 # the built wheel, without extras, in an empty environment; isolated, since folders of tests are called torch and optax
 wheel: .venv/dev
@@ -45,7 +61,12 @@ bench: .venv/dev
 .venv/dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) torch
-	$(PIP) --editable '.[torch,jax,experiments,dask,ray,bench,trainers,docs,dev]'
+	$(PIP) --editable '.[torch,jax,experiments,dask,ray,play,bench,benchopt,trainers,docs,dev]'
+	touch $@
+
+.venv/play: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable '.[play]'
 	touch $@
 
 .venv/docs: pyproject.toml constraints.txt

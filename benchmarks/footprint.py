@@ -109,12 +109,12 @@ def state(matrices: list[Shape], others: list[Shape], experts: Experts, ranks: i
     of_matrices, of_others = (sum(part(shape, ranks) for shape in shapes) for shapes in (matrices, others))
     entries = of_matrices * experts.bytes_per_entry(True) + of_others * experts.bytes_per_entry(False)
     whole = sum(experts.whole(p, q) for p, q in matrices)
-    return entries + whole + NUMBER * (len(matrices) + len(others)) * (7 + 4 * experts.K)
+    return entries + whole + NUMBER * (len(matrices) + len(others)) * (9 + 4 * experts.K)
 
 
 def reduced(tensors: int, K: int) -> tuple[int, int]:
-    """Bytes of the all-reduce that judges, and of the one that mixes."""
-    return NUMBER * tensors * (2 + K), NUMBER * tensors * (1 + K * (K + 1) // 2)
+    """Bytes of the all-reduce that checks the gradients, and of the one that judges and mixes."""
+    return NUMBER * tensors * 2, NUMBER * tensors * (1 + K + K * (K + 1) // 2)
 
 
 def gathered(matrices: list[Shape], ranks: int) -> list[int]:

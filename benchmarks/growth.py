@@ -47,7 +47,13 @@ EXPERTS = tuple(name for name, entry in SETS.items() if entry.facts["over"] == "
 MATRICES = tuple(name for name, entry in SETS.items() if entry.facts["over"] == "matrix")
 FACTORS = tuple(name for name, entry in SETS.items() if entry.facts["over"] == "factors")
 BASIC = ("Hull", "Box", "PositiveContractions")
-MORE = {"ogd": tuple(SETS), "hedge-self-tuned": EXPERTS, "over-oracles": ("Box", "Fantope")}
+FACTORED = ("LeftLeastSquares", "RightLeastSquares")  # of the squarest matrix
+MORE = {
+    "ogd": tuple(SETS),
+    "hedge-self-tuned": EXPERTS,
+    "over-oracles": ("Box", "Fantope"),
+    "augmented-leader": ("PositiveContractions", "Contractions", "LeftFactors"),
+}
 AXES = ("K", "replications", "block size", "blocks")
 HEADER = ("oracle", "set", "d: fit, last", "time at the largest d", "state", "peak", *AXES)
 
@@ -86,16 +92,17 @@ ORACLES = rows()
 def grids(name, kind):
     """The grids of a row, by axis: large where a step is linear, small where it forms matrices."""
     full = name in ("FullAdaGrad", "FullLeastSquares")
-    small = full or kind in MATRICES or kind in FACTORS
-    if kind in FACTORS:
+    factors = kind in FACTORS or name in FACTORED
+    small = full or kind in MATRICES or factors
+    if factors:
         first = 4096
     elif full and kind not in EXPERTS:
         first = 4 if kind in MATRICES else 128
     else:
         first = 128 if kind in MATRICES else 2**15
-    d = doubled(first, 4 if kind in FACTORS else 2)
+    d = doubled(first, 4 if factors else 2)
     axes = {"d": [(n, Size(d=n)) for n in d]}
-    each = 4 if full else 1024 if kind in FACTORS else 64
+    each = 4 if full else 1024 if factors else 64
     axes["replications"] = [(n, Size(d=each, R=n)) for n in doubled(64 if full else 8 if small else 256)]
     if kind in EXPERTS:
         axes["K"] = [(n, Size(d=1024, K=n)) for n in doubled(128 if full else 16)]

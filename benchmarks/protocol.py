@@ -37,6 +37,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         parser.error("`--tasks` chooses development tasks; the final ones are run all together.")
     options.tasks = options.tasks or list(KINDS[options.kind])
     options.seeds = options.seeds or list(range(3 if options.kind == "development" else 5))
+    if 0 not in options.seeds:
+        parser.error("`--seeds` must have 0, which chooses the weight decay.")
     options.out = options.out or FOLDER / f"{options.kind}.jsonl"
     return options
 
@@ -77,7 +79,7 @@ def main(given: list[str] | None = None) -> None:
     options = arguments(given)
     while options.workers and (cells := wanted(load(options.out), options.tasks, options.methods, options.seeds)):
         run(options.out, cells, options.workers, points=10)
-    results = load(options.out)
+    results = {cell: row for cell, row in load(options.out).items() if cell.seed in options.seeds}
     if results:
         shown = fine_tuning if options.kind == "fine_tuning" else markdown
         print(shown(results, options.tasks, options.methods))

@@ -1,4 +1,4 @@
-"""How many steps a method needs to the validation loss of tuned AdamW, with a small GPT: docs/training-protocol.md.
+"""How many steps a method needs to the validation loss of tuned AdamW, with a small GPT: docs/speedrun.md.
 
 Run: python benchmarks/speedrun.py [--workers 2] [--methods adamw ...] [--out FILE] [--docs DIR]
 
@@ -40,7 +40,7 @@ def main(given: list[str] | None = None, race: Race | None = None) -> None:
     print(text)
     options.out.with_suffix(".json").write_text(json.dumps(summary(results, race), indent=1) + "\n")
     if options.docs:
-        replace(options.docs / "training-protocol.md", "speedrun", f"{text}\n{FIGURE}")
+        replace(options.docs / "speedrun.md", "speedrun", f"{text}\n{FIGURE}")
         draw(results, race, options.docs / "assets" / "speedrun.png")
 
 

@@ -1,105 +1,144 @@
-"""A step of `Hedged`, against AdamW and Muon: 25 million parameters in the shapes of GPT-2, and 2,000 tiny tensors.
+"""A step of `Hedged` against AdamW, Muon and SOAP: over sizes, on models, and with experts that sleep.
 
-Printed are ratios of the medians of interleaved steps in one run, float32, two threads. Run:
-python benchmarks/torch_step.py
+Run: python benchmarks/torch_step.py [--threads 2] [--repeats 7] [--only SECTION ...] [--at TITLE ...] [--elementwise]
+[--quick] [--out FILE] [--docs DIR], or: python benchmarks/torch_step.py --profile WIDTH EXPERTS, as --profile 64
+momentum+adam
+
+Printed are milliseconds and ratios of interleaved steps in one run, float32, in brackets those of CPU time: medians, or
+for those that refresh bases means over tens of steps. After them are the targets. Weights are held equal, so that no
+expert sleeps, except in the section "sleep". Sections are written to --out as they are done, by number of threads;
+--docs docs writes what the file has into docs/torch.md, and draws the curve. --only figure measures nothing. --at 32
+GPT leaves out all other widths and models, and --elementwise the directions of matrices, which are slow. --quick has
+tiny sizes, and writes only where it is told to. The widest tensors need some 12 GB of memory.
 """
 
-import statistics
-import time
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
-import examples  # noqa: F401
 import torch
-from language.muon import Muon
+from pages import replace
+from step_cost import bookkeeping, memory, page, phases, results, sleep, targets, timing
+from step_cost.figure import draw
+from step_cost.methods import FOREACH, FUSED, METHODS, MUON, SOAP, Method
+from step_cost.shapes import WIDEST, WIDTHS, models, squares
 
-from o2nc.directions import Mask
-from o2nc.torch import Hedged
+from o2nc.directions import registry
 
-REPEATS = 7
-
-
-def gpt(width=384, layers=12, vocabulary=8192, context=1024):
-    shapes = [(vocabulary, width), (context, width)]
-    for _ in range(layers):
-        shapes += [(3 * width, width), (width, width), (4 * width, width), (width, 4 * width)]
-        shapes += [(3 * width,), (width,), (4 * width,)] + [(width,)] * 5
-    return shapes
+OUT = Path(__file__).parent / "results" / "torch_step.json"
+BASES = (FOREACH, FUSED, MUON, "SOAP + AdamW")
+SLEEPERS = (64, 256)  # widths, besides the GPT
 
 
-def tiny():
-    return [(8, 8), (16,)] * 1000
+def show(title: str, lines: list[str]) -> None:
+    print("\n".join([title, *lines]), flush=True)
 
 
-class WithAdamW:
-    """A Muon for the matrices, and AdamW for what is none."""
-
-    def __init__(self, muon, params):
-        self.parts = [
-            muon([p for p in params if p.ndim == 2], lr=1e-3),
-            torch.optim.AdamW([p for p in params if p.ndim != 2], lr=1e-3, foreach=True),
-        ]
-
-    def step(self):
-        for part in self.parts:
-            part.step()
+def methods(is_elementwise: bool) -> dict[str, Method]:
+    """All, or those without directions of matrices."""
+    return {name: method for name, method in METHODS.items() if not (is_elementwise and method.is_of_matrices)}
 
 
-def half(p):
-    mask = torch.zeros(p.shape, dtype=torch.bool)
-    mask.view(-1)[::2] = True
-    return mask
+def chosen(titles: Iterable[Any], options: argparse.Namespace) -> list[Any]:
+    """Widths or models, as far as they were asked for."""
+    return [title for title in titles if options.at is None or str(title) in options.at]
 
 
-PAIR = ("momentum", "adam")
-METHODS = {
-    "AdamW foreach": lambda params: torch.optim.AdamW(params, lr=1e-3, foreach=True),
-    "AdamW fused": lambda params: torch.optim.AdamW(params, lr=1e-3, fused=True),
-    "Hedged adam": lambda params: Hedged(params, experts=("adam",)),
-    "Hedged momentum+adam": lambda params: Hedged(params, experts=PAIR),
-    "Hedged momentum+adam loop": lambda params: Hedged(params, experts=PAIR, foreach=False),
-    "Hedged momentum+adam compiled": lambda params: Hedged(params, experts=PAIR, compile=True),
-    "Hedged momentum+mask": lambda params: Hedged(params, experts=("momentum", Mask(half))),
-}
-MUON = {
-    "Muon float32": lambda params: WithAdamW(Muon, params),
-    "Hedged momentum+adam+polar": lambda params: Hedged(params),
-}
+def curve(options: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """Square tensors of many widths; directions of matrices up to some."""
+    found = {}
+    for width in chosen((8, 16) if options.quick else WIDTHS, options):
+        mine = methods(width > WIDEST or options.elementwise)
+        shapes = squares(width, 4 if options.quick else 20)
+        found[width] = timing.measured(mine, shapes, options.repeats, options.patience)
+        show(f"{len(shapes)} tensors of {width} x {width}", timing.lines(found[width], *BASES))
+    return found, targets.of_curve(found)
 
 
-def medians(methods, shapes, repeats=REPEATS):
-    """Milliseconds of a step, each method on its own parameters."""
-    steps = {}
-    for name, make in methods.items():
-        params = [torch.randn(shape).requires_grad_() for shape in shapes]
-        for p in params:
-            p.grad = torch.randn(p.shape)
-        steps[name] = make(params).step
-    for step in steps.values():
-        step(), step(), step()  # state, layouts and compiled code
-    times = {name: [] for name in steps}
-    for _ in range(repeats):
-        for name, step in steps.items():
-            start = time.perf_counter()
-            step()
-            times[name].append(1e3 * (time.perf_counter() - start))
-    return {name: statistics.median(found) for name, found in times.items()}
+def on_models(options: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """Shapes of models."""
+    found = {}
+    every = models(options.quick)
+    for title in chosen(every, options):
+        shapes = every[title]
+        found[title] = timing.measured(methods(options.elementwise), shapes, options.repeats, options.patience)
+        entries = sum(torch.Size(shape).numel() for shape in shapes)
+        words = f"{title}: {entries / 1e6:.3g} million parameters in {len(shapes)} tensors"
+        show(words, timing.lines(found[title], *BASES))
+    return found, targets.of_models(found)
 
 
-def show(title, found, *bases):
-    print(title)
-    for name, value in found.items():
-        ratios = ", ".join(f"{value / found[base]:.2f} x {base}" for base in bases)
-        print(f"  {name:32s} {value:9.1f} ms   {ratios}")
+def asleep(options: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """The default once one expert has the weight."""
+    widths = (8,) if options.quick else SLEEPERS
+    all_shapes = {f"width {width}": squares(width, 4 if options.quick else 20) for width in widths}
+    found = {}
+    for title, shapes in {**all_shapes, "GPT": models(options.quick)["GPT"]}.items():
+        found[title] = sleep.sleeping(shapes)
+        bases = [sleep.only(winner) for winner in sleep.EXPERTS]
+        show(f"{title}, mean over {sleep.STEPS} steps", timing.lines(found[title], *bases))
+    return found, targets.of_sleep(found)
 
 
-def main():
-    torch.set_num_threads(2)
+def temporaries(options: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """What a step takes besides what it keeps, on tiny tensors."""
+    found = memory.measured(models(options.quick)["tiny"])
+    lines = [f"  {name:36s}{value:6.2f} x the parameters" for name, value in found.items()]
+    show("tiny: the most temporary memory of a step", lines)
+    return found, targets.of_memory(found)
+
+
+def learner(options: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """The bookkeeping of many tensors."""
+    found, judged = {}, list[Any]()
+    for weights in bookkeeping.SHARINGS:
+        found[weights] = bookkeeping.bookkeeping(weights, *(((10, 20, 40), 2) if options.quick else ()))
+        show(f"tensors of one entry, weights={weights!r}", bookkeeping.lines(found[weights]))
+        judged += targets.of_bookkeeping(weights, found[weights])
+    return found, judged
+
+
+SECTIONS = {"curve": curve, "models": on_models, "sleep": asleep, "memory": temporaries, "bookkeeping": learner}
+
+
+def main(given: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, choices=(1, 2), default=2)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--only", nargs="+", choices=(*SECTIONS, "figure"), default=list(SECTIONS))
+    parser.add_argument("--at", nargs="+", metavar="TITLE")
+    parser.add_argument("--elementwise", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--profile", nargs="+", metavar=("WIDTH", "EXPERTS"))
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--docs", type=Path)
+    options = parser.parse_args(given)
+    if options.repeats < 1:
+        parser.error(f"--repeats must be at least 1; got {options.repeats}.")
+    options.patience = 0.0 if options.quick else timing.PATIENCE
+    torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    for title, shapes in (("25 million parameters", gpt()), ("2,000 tiny tensors", tiny())):
-        show(title, medians(METHODS, shapes), "AdamW foreach", "AdamW fused")
-    show("25 million parameters, with polar", medians(MUON, gpt(), repeats=3), "Muon float32")
-    small = gpt(width=256, layers=2, vocabulary=1024, context=256)
-    methods = {**MUON, "torch.optim.Muon": lambda params: WithAdamW(torch.optim.Muon, params)}
-    show("2 million parameters, with polar", medians(methods, small, repeats=3), "Muon float32")
+    if options.profile:
+        width, *experts = options.profile
+        names = "+".join(experts).split("+")
+        if not width.isdigit() or width == "0" or not set(names) <= set(registry):
+            known = ", ".join(registry)
+            parser.error(f"--profile must be a width and names of experts, as 64 momentum+adam; there are {known}.")
+        print(phases.report(squares(int(width)), names))
+        return
+    if SOAP is None:
+        print("pytorch_optimizer is not installed (the extra bench), so its SOAP is left out.")
+    out = options.out or (None if options.quick else OUT)
+    for name in (name for name in SECTIONS if name in options.only):
+        found, judged = SECTIONS[name](options)
+        show(f"targets, {name}, {options.threads} thread{'s' * (options.threads > 1)}", list(map(str, judged)))
+        if out:
+            results.store(out, options.threads, name, found, repeats=options.repeats)
+    if options.docs and out:
+        found = results.load(out)
+        replace(options.docs / "torch.md", "steps", f"{page.markdown(found)}\n{page.FIGURE}")
+        draw(results.curve(found, options.threads), options.docs / "assets" / "torch-step.png")
 
 
 if __name__ == "__main__":

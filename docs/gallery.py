@@ -78,6 +78,7 @@ CHOSEN = {  # where another choice shows more
     "DiscountedHedge": weights(oracles.DiscountedHedge(HULL, gamma=1.0, rho=0.95)),
     "PredictionHedge": weights(oracles.PredictionHedge(HULL)),
     "LeastSquares": factors(oracles.LeastSquares(HULL)),
+    "LeftLeastSquares": factors(oracles.LeftLeastSquares((1, 1))),
     "Adaptive": weights(
         oracles.Adaptive([Momentum(), Adam(), Function(lambda m: act(VALLEY, m))]), "momentum", "Adam's", "valley"
     ),

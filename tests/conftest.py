@@ -1,5 +1,6 @@
 """What tests share: every array library in turn, and processes that work together."""
 
+import importlib.metadata
 import os
 from pathlib import Path
 
@@ -17,9 +18,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from hypothesis import settings
 
-torch.set_num_threads(1)
+try:
+    importlib.metadata.version("torch")  # the folder of tests with its name is none
+except importlib.metadata.PackageNotFoundError:  # there is no CPU build for this Python: the core is tested without it
+    torch = None
+else:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+# The same cases in every run and on every machine, so that no suite fails at random; fuzzers can be asked for others.
+settings.register_profile("suite", derandomize=True, database=None, deadline=None)
+settings.load_profile("suite")
+try:  # newer versions also draw numbers that they find in the modules that happen to be loaded
+    from hypothesis.internal.conjecture import providers
+except ImportError:
+    pass
+else:
+    if hasattr(providers, "_get_local_constants"):
+        providers._get_local_constants = providers.Constants
 
 
 def _read_only(values, dtype):
@@ -43,20 +63,25 @@ class Backend:
 
 def numpy_of(v):
     """A NumPy copy of an array of any library."""
-    return v.detach().numpy().copy() if isinstance(v, torch.Tensor) else np.array(v)
+    return v.detach().numpy().copy() if hasattr(v, "detach") else np.array(v)
 
 
 BACKENDS = [
     Backend("numpy", lambda v, dtype: np.array(v, dtype=dtype)),
     Backend("read-only", _read_only),
     Backend("strict", lambda v, dtype: array_api_strict.asarray(v, dtype=getattr(array_api_strict, dtype))),
-    Backend("torch", lambda v, dtype: torch.asarray(np.array(v), dtype=getattr(torch, dtype))),
+    *([Backend("torch", lambda v, dtype: torch.asarray(np.array(v), dtype=getattr(torch, dtype)))] if torch else []),
     Backend("jax", lambda v, dtype: jnp.asarray(v, dtype=dtype)),
     Backend("jax-jit", lambda v, dtype: jnp.asarray(v, dtype=dtype), jax.jit),
 ]
 
 
-@pytest.fixture(params=BACKENDS, ids=repr)
+def with_marks(backends):
+    """Array libraries as parameters of tests; JAX compiles each operation if it is not told to compile all at once."""
+    return [pytest.param(b, id=b.name, marks=pytest.mark.slow if b.name == "jax" else ()) for b in backends]
+
+
+@pytest.fixture(params=with_marks(BACKENDS))
 def xp(request):
     """Every array library in turn."""
     return request.param

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import BACKENDS
+from conftest import BACKENDS, with_marks
 from o2nc import Blocks
 
 D = 3
@@ -13,7 +13,8 @@ MASK = np.asarray([1.0, 0.0, 0.5])
 SHAPES = [(2, 1), (1,)]  # how three numbers are cut into Blocks
 LIBRARIES = {backend.name: backend for backend in BACKENDS if backend.name in ("numpy", "torch", "jax")}
 NUMPY = LIBRARIES["numpy"]
-in_every_library = pytest.mark.parametrize("lib", LIBRARIES.values(), ids=LIBRARIES)
+EVERY_LIBRARY = with_marks(LIBRARIES.values())
+in_every_library = pytest.mark.parametrize("lib", EVERY_LIBRARY)
 
 
 def cut(lib, values):

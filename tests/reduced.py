@@ -1,6 +1,7 @@
 """A reproduction with few replications, by the command: run once, for the tests of experiments and of the command."""
 
 import functools
+import inspect
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,8 @@ REPLICATIONS = 6
 
 def invoke(*arguments):
     """The result of the command line with these arguments."""
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+    apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}  # before click 8.2
+    return CliRunner(**apart).invoke(app, [str(a) for a in arguments])
 
 
 @functools.cache

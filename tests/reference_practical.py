@@ -8,9 +8,9 @@ One step, for the gradients s of the tensors at the point where the last step ha
 2. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2; m^ and v^ are these without the weight of their zero start.
 3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma. If all experts have one direction for a tensor, u is that.
    If not, each is brought to a root mean square of 0.2, then their mixture by the weights w is; times that of m^ over
-   eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor. A direction whose weight
-   is below a hundredth of the largest sleeps: it counts for nothing, but in every tenth step, and there ten times in
-   its trace. The directions:
+   eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor, e_k <- d_k if sight is
+   None. A direction whose weight is below a hundredth of the largest sleeps: it counts for nothing, but in every tenth
+   step, and there ten times in its trace. The directions:
    momentum  m^
    adam      m^ / (sqrt(v^) + eps)
    polar     the polar factor of m as a matrix, by five steps of Newton and Schulz, at a root mean square of 0.2,
@@ -23,7 +23,8 @@ One step, for the gradients s of the tensors at the point where the last step ha
 4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)),
    with at least 1e-6 max |l| for max l - min l;
    and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
-   log sigma <- log sigma + 0.05 M1 / sqrt(M2), sigma from 1e-10 to 1e10, unless the scale is fixed.
+   A the mean of |q| / sigma over all steps with q not 0, log sigma <- log sigma + 0.05 M1 / N, N = sqrt(M2), but at
+   least sigma A if M1 > 0, sigma from 1e-10 to 1e10, unless the scale is fixed.
 
 Tensors without a gradient are left out of a step. Gradients before the first that is not 0 count for nothing.
 """
@@ -73,7 +74,7 @@ class Practical:
         self.regret = {scope: [0.0] * K for scope in self.scopes}
         self.w = {scope: [1 / K] * K for scope in self.scopes}
         self.slept = 0
-        self.learned, self.log_sigma, self.M1, self.M2 = learned, 0.0, 0.0, 0.0
+        self.learned, self.log_sigma, self.M1, self.M2, self.sizes = learned, 0.0, 0.0, 0.0, []
 
     def step(self, gradients, lr, decay=0.0):
         """``lr`` and ``decay`` are numbers, or lists of one a tensor; a gradient may be None."""
@@ -109,7 +110,7 @@ class Practical:
                 d = [fade * count * each for each, count in zip(d, counts, strict=True)]
             else:
                 u = d[0]
-            gamma = 1 - 1 / (10 + self.sight * self.t[i])
+            gamma = 0 if self.sight is None else 1 - 1 / (10 + self.sight * self.t[i])
             self.e[i] = [gamma * e + each for e, each in zip(self.e[i], d, strict=True)]
             self.x[i] = self.x[i] - rate * u
             self.rate[i] = rate
@@ -128,8 +129,14 @@ class Practical:
                 self.w[scope] = softmax([-factor * C for C in self.C[scope]])
         if self.learned:
             self.M1, self.M2 = 0.9 * self.M1 + 0.1 * q, 0.9 * self.M2 + 0.1 * q * q
-            if self.M2 > 0:
-                self.log_sigma += 0.05 * self.M1 / math.sqrt(self.M2)
+            sigma = math.exp(self.log_sigma)
+            if q != 0:
+                self.sizes.append(abs(q) / sigma)
+            N = math.sqrt(self.M2)
+            if self.M1 > 0:
+                N = max(N, sigma * sum(self.sizes) / len(self.sizes))
+            if N > 0:
+                self.log_sigma += 0.05 * self.M1 / N
             self.log_sigma = min(max(self.log_sigma, math.log(1e-10)), math.log(1e10))
 
     def hat(self, i):

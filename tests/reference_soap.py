@@ -9,8 +9,8 @@ import numpy as np
 class SOAP:
     """What one matrix moves by; ``exp_avg`` is kept in the coordinates of the matrix."""
 
-    def __init__(self, shape, betas=(0.95, 0.95), eps=1e-8, precondition_frequency=10, max_precond_dim=10000):
-        self.betas, self.eps, self.frequency = betas, eps, precondition_frequency
+    def __init__(self, shape, betas=(0.95, 0.95), eps=1e-8, precondition_frequency=10, max_precond_dim=10000, turn=0):
+        self.betas, self.eps, self.frequency, self.turn = betas, eps, precondition_frequency, turn
         self.GG = [np.zeros((n, n)) if n <= max_precond_dim else None for n in shape]
         self.Q = None
         self.step = 0
@@ -53,7 +53,7 @@ class SOAP:
                 G += (1 - self.betas[1]) * (outer - G)
         if self.Q is None:
             self.Q = [None if G is None else np.linalg.eigh(G)[1][:, ::-1] for G in self.GG]
-        if self.step > 0 and self.step % self.frequency == 0:
+        if self.step > 0 and (self.step - self.turn) % self.frequency == 0:
             self.Q = [None if G is None else self.power_iteration(i, G) for i, G in enumerate(self.GG)]
 
     def power_iteration(self, i, G):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import doctest
-import importlib
+import importlib.util
 import inspect
 import re
 from pathlib import Path
@@ -11,13 +11,16 @@ import pytest
 
 import o2nc
 import o2nc.optax
+import o2nc.play
 import o2nc.torch
-from o2nc import certificates, conversions, learners, losses, operators, oracles, sets, stationarity, testing
+from o2nc import certificates, conversions, learners, losses, online, operators, oracles, sets, stationarity, testing
+from o2nc.experiments.objectives import registry as objectives
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
-ROOMS = (o2nc, certificates, conversions, learners, oracles, sets, stationarity, testing, o2nc.torch, o2nc.optax)
+ROOMS = (o2nc, certificates, conversions, learners, online, oracles, sets, stationarity, testing)
+ROOMS += (o2nc.torch, o2nc.optax, o2nc.play)
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in ROOMS
@@ -105,7 +108,8 @@ def test_every_lemma_is_the_one_that_its_docstring_names():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_run(page):
+def test_examples_run(page, monkeypatch):
+    monkeypatch.setattr(objectives, "_entries", dict(objectives._entries))  # a page adds one of its own
     text = re.sub(r"^```.*$", "", (ROOT / page).read_text(), flags=re.MULTILINE)  # a fence is no output
     examples = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     doctest.DocTestRunner().run(examples, out=(report := []).append)
@@ -144,6 +148,28 @@ def test_links_between_pages_lead_somewhere(page):
         text = ((ROOT / page).parent / target).read_text()
         headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
         assert not anchor or anchor in [re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings]
+
+
+def charts():
+    spec = importlib.util.spec_from_file_location("charts", ROOT / "docs" / "charts.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_charts_are_drawn_from_their_tables():
+    assert doctest.testmod(charts()).failed == 0
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        drawn = charts().on_page_markdown(text)
+        assert drawn.count('role="img" aria-label') - text.count('role="img" aria-label') == text.count("<!-- chart")
+
+
+def test_a_mark_of_a_chart_is_where_its_number_is():
+    """On a logarithmic axis 1 lies in the middle of 0.1 and 10."""
+    svg = charts().drawn("t", "| | a | b | c |\n|---|---|---|---|\n| row | 0.1 | 1.0 | 10 |\n")
+    left, middle, right = (float(x) for x in re.findall(r"translate\(([\d.]+) 63\)", svg))
+    assert left < middle == pytest.approx((left + right) / 2)
 
 
 def test_no_page_needs_a_network():

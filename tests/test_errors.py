@@ -106,9 +106,13 @@ def test_horizons(build, T, kind, part):
 
 
 WRONG = {
-    "M beta overflows": (lambda: smooth(M=1e200, beta=1e200), ValueError, "G of M, beta, sigma and T", "finite", "inf"),
-    "M beta underflows": (lambda: smooth(M=1e-200, beta=1e-200), ValueError, "G of M, beta", "positive; got 0.0"),
-    "sigma sqrt(T) overflows": (lambda: smooth(sigma=1e308, T=10**6), ValueError, "a of M, beta", "got 0.0"),
+    "M beta overflows": (lambda: smooth(M=1e200, beta=1e200), ValueError, "`M` must be 0 or lie", "got 1e+200"),
+    "M beta underflows": (lambda: smooth(M=1e-200, beta=1e-200), ValueError, "`M` must be 0 or lie", "got 1e-200"),
+    "probes": (lambda: sharp(probes=0.5), TypeError, "`probes` must be what `o2nc.probe` returns", "got 0.5"),
+    "a huge M": (lambda: nonsmooth(M=1e308), ValueError, "`M` must be 0 or lie", "got 1e+308"),
+    "a tiny a": (lambda: nonsmooth(a=5e-324), ValueError, "`a` must be 0 or lie", "got 5e-324"),
+    "a long horizon": (lambda: smooth(T=10**400), ValueError, "`T` must be at most 1e+30", "10000"),
+    "sigma sqrt(T)": (lambda: smooth(sigma=1e308, T=10**6), ValueError, "`sigma` must be 0 or lie", "got 1e+308"),
     "horizon of theorem 2": (lambda: nonsmooth(M=100.0), ValueError, "`T` must be at least", "= 337 for", "got 10."),
     "a above one half": (lambda: nonsmooth(a=0.6), ValueError, "`a` must lie in (0, 1/2]; got 0.6"),
     "u of one": (lambda: NONSMOOTH.tau(1.0), ValueError, "`u` must lie in [0, 1); got 1.0"),

@@ -92,32 +92,33 @@ def test_imports_point_one_way(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in FILES if room(name) in ("experiments", "_minimize", "testing", *FRONT_ENDS)]
+    "name",
+    [name for name in FILES if room(name) in ("experiments", "play", "_minimize", "online", "testing", *FRONT_ENDS)],
 )
 def test_nothing_imports_the_command_line(name):
     assert not {target for target in own(imports(FILES[name])) if room(target) in ("cli", "__main__")}
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if room(name) in FRONT_ENDS])
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) in ("online", *FRONT_ENDS)])
 def test_a_front_end_sees_the_core_and_never_another(name):
-    others = {"experiments", "testing", "_minimize", *FRONT_ENDS} - {room(name)}
+    others = {"experiments", "play", "testing", "_minimize", "online", *FRONT_ENDS} - {room(name)}
     assert not {target for target in own(imports(FILES[name])) if room(target) in others}
 
 
 def test_the_package_itself_imports_no_front_end_and_nothing_of_the_experiments():
-    above = ("experiments", "cli", "__main__", *FRONT_ENDS)
+    above = ("experiments", "play", "cli", "__main__", *FRONT_ENDS)
     assert not {target for target in own(imports(FILES["__init__"])) if room(target) in above}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_one_module_knows_the_array_libraries(name):
+def test_one_room_knows_the_array_libraries(name):
     """Only _xp imports the compat layer; the core imports no array library, and _xp imports them inside functions."""
     roots = {target.split(".")[0] for target in imports(FILES[name])}
-    assert ("array_api_compat" in roots) == (name == "_xp")
+    assert ("array_api_compat" in roots) == (room(name) == "_xp")
     if room(name) in MAY_IMPORT:
         at_top = {target.split(".")[0] for target in imports(FILES[name], top_only=True)}
         assert not at_top & {"numpy", "torch", "jax", "scipy"}
-        assert name == "_xp" or not roots & {"numpy", "torch", "jax", "scipy"}
+        assert room(name) == "_xp" or not roots & {"numpy", "torch", "jax", "scipy"}
 
 
 def test_the_reader_of_imports(tmp_path):

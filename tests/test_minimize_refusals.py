@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import o2nc
 from o2nc import Nonsmooth, Smooth
@@ -44,6 +45,20 @@ def test_a_true_sigma_is_not_contradicted():
         result = noisy_run(sigma, T=500)
         assert result.tight is not None
         assert result.certificate.label == "a-posteriori"
+
+
+@pytest.mark.parametrize(
+    "x1", [torch.ones(3, requires_grad=True), torch.ones(3, dtype=torch.float64).to_sparse()], ids=["graph", "sparse"]
+)
+def test_tensors_with_a_graph_or_without_entries_are_refused(x1):
+    """The graph would grow from round to round."""
+    with pytest.raises(ValueError, match=r"`x1` must be dense and must not require a gradient; give `x1.detach\(\)`"):
+        o2nc.minimize(lambda x, rng: x, x1, oracle=Constant(), constants=SMOOTH)
+
+
+def test_record_is_a_flag():
+    with pytest.raises(TypeError, match="`record` must be True or False; got 'trajectory'"):
+        o2nc.minimize(lambda x, rng: x, np.ones(3), oracle=Constant(), constants=SMOOTH, record="trajectory")
 
 
 def test_rows_are_said_to_be_replications():
@@ -137,3 +152,20 @@ def test_an_oracle_in_the_place_of_the_conversion():
     storm = VarianceReduced(gap=1.0, beta=1.0, sigma=0.0, T=2)
     with pytest.raises(TypeError, match=r"got VarianceReduced. StormConversion\(oracle, constants\) is one"):
         o2nc.minimize(lambda x, rng: x, np.ones(2), oracle=Constant(), constants=storm)
+
+
+@pytest.mark.parametrize("callback", [3, "print"])
+def test_a_callback_that_is_none_is_refused_before_the_first_round(callback):
+    """It was a bare error of Python, after a round had been made."""
+    calls, sgd = [], o2nc.rivals.SGD(eta=0.1)
+    with pytest.raises(TypeError, match=r"`callback` must be a function of t, x and state; got .*\."):
+        o2nc.minimize(lambda x, rng: calls.append(1) or x, np.ones(2), sgd, rounds=2, callback=callback)
+    assert not calls
+
+
+@pytest.mark.parametrize("wrong", [lambda s: (), lambda s: s[:1], lambda s: (*s, s[0]), list, lambda s: None])
+def test_samples_with_another_number_of_blocks(wrong):
+    """Without any it was an `IndexError`, and of others the displacement was said to be wrong."""
+    x1 = o2nc.Blocks((np.ones((2, 2)), np.ones(3)))
+    with pytest.raises(ValueError, match=r"`gradient` must return 2 Blocks, in a tuple, as `x`; got .* in round 1\."):
+        o2nc.minimize(lambda x, rng: o2nc.Blocks(wrong(x.arrays)), x1, o2nc.rivals.SGD(eta=0.1), rounds=2)

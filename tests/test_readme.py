@@ -5,6 +5,10 @@ import io
 import re
 from pathlib import Path
 
+import headline
+import pytest
+import torch
+
 README = Path(__file__).parent.parent / "README.md"
 
 
@@ -12,17 +16,35 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_example_prints_what_the_readme_shows():
-    (code,), (shown,) = blocks("python"), blocks("text")
+def printed(code, **given):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "README.md", "exec"), {})
-    assert out.getvalue() == shown
+        exec(compile(code, "README.md", "exec"), given)
+    return out.getvalue()
 
 
-def test_the_example_has_ten_lines():
-    (code,) = blocks("python")
+def test_the_lines_for_researchers_print_what_the_readme_shows():
+    code, shown = blocks("python")[0], blocks("text")[0]
+    assert printed(code) == shown
     assert sum(bool(line.strip()) for line in code.splitlines()) == 10
+
+
+def test_the_lines_for_engineers_print_what_the_readme_shows():
+    torch.manual_seed(0)
+    inputs = torch.randn(256, 8, dtype=torch.float64)
+    widths = ((8, 64), (64, 64), (64, 1))
+    first, *rest = (torch.nn.Linear(*width, dtype=torch.float64) for width in widths)
+    model = torch.nn.Sequential(first, *(part for layer in rest for part in (torch.nn.Tanh(), layer)))
+    code, shown = blocks("python")[1], blocks("text")[1]
+    targets = inputs[:, :4].sin().sum(1, keepdim=True)
+    found = printed(code, torch=torch, model=model, inputs=inputs, targets=targets)
+    for word, other in zip(found.split(), shown.split(), strict=True):  # training makes rounding larger
+        assert word == other or float(word) == pytest.approx(float(other), rel=0.02)
+
+
+def test_the_table_of_results_is_what_is_stored():
+    shown = README.read_text().split("<!-- headline -->")[1].split("<!-- end of headline -->")[0]
+    assert shown.strip() == headline.headline().strip()
 
 
 def test_both_commands_are_targets_of_the_makefile():

@@ -1,6 +1,6 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
-from . import certificates, conversions, directions, learners, noise, operators, oracles, rivals, sets
+from . import certificates, conversions, directions, learners, noise, online, operators, oracles, rivals, sets
 from ._minimize import NonfiniteGradientError, Result, minimize
 from ._probe import probe
 from .constants import Nonsmooth, Smooth
@@ -26,6 +26,7 @@ __all__ = [
     "learners",
     "minimize",
     "noise",
+    "online",
     "operators",
     "oracles",
     "probe",

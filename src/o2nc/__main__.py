@@ -1,5 +1,6 @@
 """``python -m o2nc`` and the command ``o2nc``."""
 
+import io
 import sys
 
 
@@ -18,6 +19,8 @@ def main() -> int:
         return 3  # as `Code.FAILED`
     except KeyboardInterrupt:
         return 130  # as `Code.INTERRUPTED`
+    if isinstance(sys.stdout, io.TextIOWrapper):  # the name of a folder may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")
     return ended(lambda: app(prog_name="o2nc"))
 
 

@@ -172,10 +172,14 @@ def minimize(
     'there is no certificate of SGD'
     """
     check_start(x1)
+    if not isinstance(record, bool):
+        raise TypeError(f"`record` must be True or False; got {brief(record)}.")
     check_gradient(gradient)
     chosen = _chosen(conversion, oracle, constants, kappa)
     if value is not None:
         check_gradient(value, "value")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` must be a function of t, x and state; got {brief(callback)}.")
     offered = frozenset({"tau", "x", "r", "again"} | ({"value"} if value else set()))
     check_can_have(chosen, offered, "`minimize` without `value`")
     T = _rounds(chosen, rounds)
@@ -298,10 +302,13 @@ def check_sample(s: Vector, x: Vector, t: int) -> None:
     """Raise unless ``s`` is a vector like ``x``."""
     if type(s) is type(x) and not isinstance(x, Blocks) and s.shape == x.shape and s.dtype == x.dtype:
         return  # nearly always, and this is called in every round
-    arrays = list(zip(*(v.arrays if isinstance(v, Blocks) else (v,) for v in (s, x)), strict=False))
     if isinstance(s, Blocks) != isinstance(x, Blocks):
         raise TypeError(f"`gradient` must return a vector like `x`; got {type(s).__name__} in round {t}.")
-    for a, b in arrays:
+    found, wanted = (v.arrays if isinstance(v, Blocks) else (v,) for v in (s, x))
+    if not isinstance(found, tuple) or len(found) != len(wanted):
+        got = len(found) if isinstance(found, tuple) else f"a {type(found).__name__}"
+        raise ValueError(f"`gradient` must return {len(wanted)} Blocks, in a tuple, as `x`; got {got} in round {t}.")
+    for a, b in zip(found, wanted, strict=True):
         if not _xp.is_array(a):
             raise TypeError(f"`gradient` must return an array like `x`; got {type(a).__name__} in round {t}.")
         _xp.namespace(a, b)
@@ -329,6 +336,10 @@ def check_start(x1: Vector) -> None:
     """Raise unless ``x1`` is a finite vector with coordinates and replications."""
     check_vector("x1", x1)
     for a in x1.arrays if isinstance(x1, Blocks) else (x1,):
+        if getattr(a, "requires_grad", False) or getattr(a, "is_sparse", False):  # of torch
+            raise ValueError(
+                "`x1` must be dense and must not require a gradient; give `x1.detach()`, or `.to_dense()`."
+            )
         if 0 in a.shape and not isinstance(x1, Blocks):
             raise ValueError(f"`x1` must have at least one coordinate and one replication; got shape {tuple(a.shape)}.")
         if not _xp.all_finite(a):

@@ -1,7 +1,10 @@
 """Checks of arguments, which raise sentences: which argument, which rule, what was given."""
 
 import math
+import sys
 from typing import Any
+
+LARGEST = 1e30  # of what is declared of an objective: what theorems make of such numbers stays within float64
 
 
 def brief(value: Any) -> str:
@@ -14,8 +17,25 @@ def check_number(name: str, value: float, *, positive: bool = False) -> None:
     """Raise unless ``value`` is a finite number >= 0 (> 0 if ``positive``)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"`{name}` must be a number; got {value!r}.")
-    if not math.isfinite(value) or value < 0 or (positive and value == 0):
-        raise ValueError(f"`{name}` must be finite and {'positive' if positive else 'nonnegative'}; got {value}.")
+    if not 0 <= value <= sys.float_info.max or (positive and value == 0):  # `math.isfinite` fails for large integers
+        rule = "positive" if positive else "nonnegative"
+        raise ValueError(f"`{name}` must be finite and {rule}; got {brief(value)}.")
+
+
+def check_size(name: str, value: float) -> None:
+    """Raise if a number is so large or so small that a theorem's products of some such numbers may leave float64.
+
+    A product that is too large is infinite, and one that is too small is 0, which nobody sees.
+
+    >>> check_size("M", 1e-300)
+    Traceback (most recent call last):
+        ...
+    ValueError: `M` must be 0 or lie between 1e-30 and 1e+30 in size; got 1e-300.
+    """
+    if isinstance(value, (int, float)) and 0 < abs(value) < math.inf and not 1 / LARGEST <= abs(value) <= LARGEST:
+        raise ValueError(
+            f"`{name}` must be 0 or lie between {1 / LARGEST:g} and {LARGEST:g} in size; got {brief(value)}."
+        )
 
 
 def check_share(name: str, value: Any) -> None:
@@ -32,11 +52,19 @@ def check_share(name: str, value: Any) -> None:
 
 
 def check_numbers(name: str, values: Any) -> tuple[float, ...]:
-    """The values as floats; raise unless they are finite numbers."""
+    """The values as floats; raise unless they are finite numbers. Letters and bytes are none.
+
+    >>> check_numbers("gamma", b"12")
+    Traceback (most recent call last):
+        ...
+    TypeError: `gamma` must be a sequence of numbers; got b'12'.
+    """
     try:
         numbers = tuple(float(value) for value in values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"`{name}` must be a sequence of numbers; got {values!r}.") from error
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"`{name}` must be a sequence of numbers; got {values!r}.")
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"`{name}` must be finite; got {values!r}.")
     return numbers
@@ -54,3 +82,5 @@ def check_horizon(T: int, name: str = "T") -> None:
         raise TypeError(f"`{name}` must be a whole number; got {T!r}.")
     if T < 1:
         raise ValueError(f"`{name}` must be at least 1; got {T}.")
+    if T > LARGEST:
+        raise ValueError(f"`{name}` must be at most {LARGEST:g}; got {brief(T)}.")

@@ -91,7 +91,11 @@ def inner(u: Vector, v: Vector) -> Array:
         return _xp.inner(u, v)
     _check_blocks(u, v)
     xp = _xp.namespace(u.arrays[0])
-    return _xp.gathered(reduce(add, (xp.reshape(xp.sum(a * b), (1,)) for a, b in zip(u.arrays, v.arrays, strict=True))))
+    meshes: dict[Any, Array] = {}  # blocks that are cut may lie on several, which know nothing of each other
+    for a, b in zip(u.arrays, v.arrays, strict=True):
+        mesh, term = getattr(a, "device_mesh", None), xp.reshape(xp.sum(a * b), (1,))
+        meshes[mesh] = meshes[mesh] + term if mesh in meshes else term
+    return reduce(add, map(_xp.gathered, meshes.values()))
 
 
 def where(condition: Scalar, u: Vector, v: Vector) -> Vector:

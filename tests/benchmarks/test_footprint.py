@@ -67,8 +67,8 @@ def test_footprint_on_paper(as_rank, experts, rank, ranks):
     opt, calls = sent_by(as_rank(rank, ranks), experts)
     if rank == 0:
         assert kept(opt) == state(MODEL.matrices, MODEL.others, experts, ranks)
-    judged, mixed = reduced(len(MODEL.matrices + MODEL.others), experts.K)
-    expected = [("all_reduce", judged), ("all_reduce", mixed)]
+    checked, mixed = reduced(len(MODEL.matrices + MODEL.others), experts.K)
+    expected = [("all_reduce", checked), ("all_reduce", mixed)]
     if "muon" in experts.names:
         there, back = exchanged(MODEL.matrices, ranks)
         to_owners = next(sent for name, sent in calls if name == "all_to_all_single")

@@ -137,7 +137,7 @@ def test_a_cell_fixes_the_number_of_steps(monkeypatch):
 def test_a_race_of_a_tiny_model(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(runs.ALL, "tiny", TINY)
     race = Race("tiny", ("adamw", "soap"), (2, 4), 2, (1e-3, 1e-2), 1e-3, (1, 2), 0.0)
-    out, page = tmp_path / "runs.jsonl", tmp_path / "training-protocol.md"
+    out, page = tmp_path / "runs.jsonl", tmp_path / "speedrun.md"
     page.write_text("# Title\n\n<!-- speedrun -->\n\n<!-- end of speedrun -->\n")
 
     def here(path, cells, workers):

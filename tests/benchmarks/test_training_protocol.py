@@ -124,3 +124,16 @@ def test_the_command_prints_what_is_there(tmp_path, capsys):
     expected = [0.2 / (0.1 + lr) for lr in RATES]
     mean = math.prod(expected) ** (1 / len(RATES))
     assert f"| Hedged | 4 | 0 | {mean:.3f} | 0% | {max(expected):.3f} |" in out
+
+
+def test_only_the_seeds_that_were_asked_for_are_printed(tmp_path, capsys):
+    results, _ = finish(lambda cell: 0.3 if cell.seed else 0.2, methods=["hedged"])
+    lines = [json.dumps({**cell._asdict(), **found}) for cell, found in results.items()]
+    (tmp_path / "runs.jsonl").write_text("\n".join(lines))
+    for seeds, value in ((["0"], "0.2"), (["0", "1"], "0.25")):
+        out = str(tmp_path / "runs.jsonl")
+        protocol.main(["--tasks", TASK, "--methods", "hedged", "--out", out, "--seeds", *seeds])
+        assert f"| Hedged | {value} (lr 0.001) |" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        protocol.main(["--seeds", "1"])
+    assert "`--seeds` must have 0" in capsys.readouterr().err

@@ -42,8 +42,8 @@ def test_certify_explains_a_bound_that_says_nothing_or_too_much():
             "`--beta` and `--gap` must not be given with `--nonsmooth`",
         ),
         (("--beta", 4, "--lam", 1), "`--L` and `--lam` must not be given without `--nonsmooth`"),
-        (("--beta", 4, "--gap", -1), "`gap` must be finite and positive; got -1.0."),
-        (("--beta", -1), "`beta` must be finite and positive; got -1.0."),
+        (("--beta", 4, "--gap", -1), "`--gap` must be finite and positive; got -1.0."),
+        (("--beta", -1), "`--beta` must be finite and positive; got -1.0."),
     ],
 )
 def test_certify_says_what_it_needs(arguments, sentence):

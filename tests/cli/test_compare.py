@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from o2nc.experiments.compare.comparison import COLUMNS, RATES
+from o2nc.experiments.compare.baselines import BASELINES, RATES
+from o2nc.experiments.compare.comparison import COLUMNS
 from reduced import invoke
 
 
@@ -15,7 +16,7 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0, result.output
     found = json.loads(out.read_text())
     assert list(found["results"]) == ["f5", "f6"]
-    assert {*COLUMNS, "sgd-best", "heavy-ball", "adam", "ogd:box"} == set(found["results"]["f5"])
+    assert {*COLUMNS, *BASELINES, "ogd:box"} == set(found["results"]["f5"])
     assert found["grid"]["adam"] == list(RATES)
     for text in ("best fixed expert in hindsight", "f6: gap (log scale)", "rates of Adam: 1e-05", "ogd:box"):
         assert text in result.output
@@ -24,10 +25,10 @@ def test_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--objective", "f9"), "`objective` must be one of"),
-        (("--oracle", "newton"), "`oracle` must be one of"),
+        (("--objective", "f9"), "`--objective` must be one of"),
+        (("--oracle", "newton"), "`--oracle` must be one of"),
         (("--oracle", "ogd:ball"), "`set` must be one of"),
-        (("--oracle", "omd:box"), "`rate` must be given for the oracle omd."),
+        (("--oracle", "omd:box"), "`rate` must be given for the oracle omd, as in omd:rate=0.1."),
         (("--oracle", "ogd:box:rate=fast"), "An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got"),
         (("--oracle", "ogd:box:kappa=5000"), "`kappa` must be at most c/a = "),
         (("--oracle", "ogd:box:hull"), "An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got"),
@@ -38,11 +39,11 @@ def test_the_command(tmp_path):
         (("--oracle", "learned:r=1"), "`r` must not be given for learned, which takes its samples at its iterates"),
         (("--oracle", "squint:box"), "`Squint(experts=...)` must"),
         (("--oracle", "squint:rate=1"), "`rate` must not be given for the oracle squint"),
-        (("--oracle", "squinting"), "`oracle` must be one of"),
+        (("--oracle", "squinting"), "`--oracle` must be one of"),
         (("--oracle", "sgd:kappa=3"), "`kappa` must not be given for sgd, which is shown no loss; got 3."),
         (("--oracle", "sgd:r=1"), "`r` must not be given for sgd"),
-        (("--replications", 1), "`replications` must be a whole number, at least 2"),
-        (("--jobs", 0), "`jobs` must be at least 1"),
+        (("--replications", 1), "`--replications` must be a whole number, at least 2"),
+        (("--jobs", 0), "`--jobs` must be at least 1"),
         (("--out", "/nowhere/found.json"), "Cannot write /nowhere/found.json: /nowhere is not a directory."),
         (("--objective", "f4", "--replications", 2, "--iterations", 1, "--out", "/proc/found.json"), "Cannot write"),
     ],
@@ -76,4 +77,4 @@ def test_its_own_file_is_replaced_also_with_brackets(tmp_path):
 def test_a_seed_above_64_bits_is_a_sentence(command):
     result = invoke(*command, "--seed", 2**64)
     assert result.exit_code == 2
-    assert "`seed` must be below 2^64" in result.stderr
+    assert "`--seed` must be below 2^64" in result.stderr

@@ -15,10 +15,10 @@ def test_a_start_that_is_good_enough():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--objective", "f1"), "`objective` must be one of cancer-logistic, cancer-svm,"),
-        (("--tol", 0), "`tol` must be finite and positive; got 0.0."),
-        (("--tol", "nan"), "`tol` must be finite and positive; got nan."),
-        (("--calls", 0), "`calls` must be a whole number, at least 1; got 0."),
+        (("--objective", "f1"), "`--objective` must be one of cancer-logistic, cancer-svm,"),
+        (("--tol", 0), "`--tol` must be finite and positive; got 0.0."),
+        (("--tol", "nan"), "`--tol` must be finite and positive; got nan."),
+        (("--calls", 0), "`--calls` must be a whole number, at least 1; got 0."),
         (("--out", "/nowhere/found.json"), "Cannot write /nowhere/found.json: /nowhere is not a directory."),
         (("--objective", "wine-svm", "--calls", 1, "--out", "/proc/found.json"), "Cannot write /proc/found.json"),
     ],

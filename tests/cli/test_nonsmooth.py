@@ -65,13 +65,13 @@ def test_what_is_there_is_kept_and_what_is_lost_is_computed_again(out, monkeypat
 def test_other_settings_and_wrong_ones_are_sentences(out):
     result = invoke("nonsmooth", "--out", out, "--T", 25, "--replications", 2, "--horizon", 12)
     assert result.exit_code == 2
-    assert "holds a run with other settings" in result.output
+    assert "holds a run with other settings" in result.stderr
     for arguments, sentence in (
-        (("--lam", -1), "`lam` must be finite and positive; got -1.0."),
-        (("--replications", 1), "`replications` must be a whole number, at least 2; got 1."),
+        (("--lam", -1), "`--lam` must be finite and positive; got -1.0."),
+        (("--replications", 1), "`--replications` must be a whole number, at least 2; got 1."),
         (("--T", 1), "for the tuned constants of Theorem 2; got 1."),
-        (("--engine", "slurm"), "`engine` must be one of joblib, dask, ray; got 'slurm'."),
+        (("--engine", "slurm"), "`--engine` must be one of joblib, dask, ray; got 'slurm'."),
     ):
         result = invoke("nonsmooth", "--out", out.parent / "other", *arguments)
         assert result.exit_code == 2
-        assert sentence in result.output.replace("\n", " ")
+        assert sentence in result.stderr.replace("\n", " ")

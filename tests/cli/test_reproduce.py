@@ -20,6 +20,7 @@ def _reduced():
     return reduced()
 
 
+@pytest.mark.slow
 def test_the_reduced_reproduction_agrees_where_it_says_so(reduced):
     out, result = reduced
     found = json.loads((out / "tables.json").read_text())
@@ -31,6 +32,7 @@ def test_the_reduced_reproduction_agrees_where_it_says_so(reduced):
     assert {p.name for p in out.iterdir()} == OUTPUTS
 
 
+@pytest.mark.slow
 def test_started_again_it_computes_nothing(reduced, monkeypatch):
     monkeypatch.setattr(Reproduction, "write", lambda *arguments: None)
     out, first = reduced
@@ -40,6 +42,7 @@ def test_started_again_it_computes_nothing(reduced, monkeypatch):
     assert result.exit_code == first.exit_code
 
 
+@pytest.mark.slow
 def test_other_settings_in_the_same_directory(reduced):
     result = invoke("reproduce", "--out", reduced[0], "--replications", 7)
     assert result.exit_code == 2
@@ -70,13 +73,13 @@ def test_a_cell_that_disagrees_is_exit_code_1(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--iterations", 30000), "`iterations` must be at most the declared horizon 20000"),
-        (("--replications", 1), "`replications` must be a whole number, at least 2"),
-        (("--backend", "cupy"), "`backend` must be one of numpy, torch, jax"),
-        (("--dtype", "int8"), "`dtype` must be one of float64, float32"),
-        (("--engine", "slurm"), "`engine` must be one of joblib, dask, ray"),
-        (("--jobs", 0), "`jobs` must be at least 1"),
-        (("--seeds", -1), "`seeds` must be a whole number, at least 0"),
+        (("--iterations", 30000), "`--iterations` must be at most the declared horizon 20000"),
+        (("--replications", 1), "`--replications` must be a whole number, at least 2"),
+        (("--backend", "cupy"), "`--backend` must be one of numpy, torch, jax"),
+        (("--dtype", "int8"), "`--dtype` must be one of float64, float32"),
+        (("--engine", "slurm"), "`--engine` must be one of joblib, dask, ray"),
+        (("--jobs", 0), "`--jobs` must be at least 1"),
+        (("--seeds", -1), "`--seeds` must be a whole number, at least 0"),
     ],
 )
 def test_errors_are_one_sentence_and_exit_code_2(tmp_path, arguments, sentence):
@@ -95,6 +98,7 @@ def test_an_error_before_the_run_has_the_screen_for_itself(tmp_path):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_numbers_are_printed_in_full_on_a_narrow_screen(reduced):
     printed, found = reduced[1].output, json.loads((reduced[0] / "tables.json").read_text())
     tight = found["certificates_by_method"]["f2"]["learned"]["tight"]

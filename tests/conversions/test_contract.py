@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import o2nc
-from conftest import BACKENDS, numpy_of
-from o2nc import Blocks, SegmentConversion, Smooth, SmoothConversion
+from conftest import numpy_of
+from contracts import EVERY_LIBRARY, LIBRARIES, MASK, SHAPES, D, cut
+from o2nc import SegmentConversion, Smooth, SmoothConversion
 from o2nc.certificates import Certificate
 from o2nc.conversions.base import registry
 from o2nc.operators import Diagonal, Identity
@@ -14,10 +15,7 @@ from o2nc.rivals import ClippedFTRL, OnlineScaled, ShiftingConversion
 from o2nc.sets import SpectralBall
 from o2nc.testing import check_conversion
 
-D, SHAPES = 3, [(2, 1), (1,)]
-MASK = np.asarray([1.0, 0.0, 0.5])
 SMOOTH = Smooth.paper(M=8.0, beta=1.0, sigma=0.5, T=100)
-LIBRARIES = {backend.name: backend for backend in BACKENDS if backend.name in ("numpy", "torch", "jax")}
 CASES = {name: (entry.make, entry.facts.get("predictable", False)) for name, entry in registry.items()} | {
     "linear loss": (lambda oracle: SmoothConversion(oracle, SMOOTH), True),
     "end of the segment": (lambda oracle: SegmentConversion(oracle, SMOOTH), False),
@@ -26,17 +24,21 @@ CASES = {name: (entry.make, entry.facts.get("predictable", False)) for name, ent
 }
 
 
-@pytest.fixture(params=LIBRARIES.values(), ids=LIBRARIES)
+@pytest.fixture(params=EVERY_LIBRARY)
 def lib(request):
     return request.param
 
 
-def cut(lib, v):
-    return Blocks((lib.array(np.asarray(v)[:2].reshape(2, 1)), lib.array(np.asarray(v)[2:])))
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_the_contract(lib, name):
+    check(lib, name)
+
+
+def test_the_contract_of_algorithm_1_on_jax():
+    check(LIBRARIES["jax"], "smooth")
+
+
+def check(lib, name):
     make, predictable = CASES[name]
     flat = make(Hedge([Identity(), Diagonal(lib.array(MASK))]))
     blocks = make(Hedge([Identity(), Diagonal(cut(lib, MASK))]))

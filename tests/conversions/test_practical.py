@@ -76,7 +76,7 @@ class Eigenbasis:
     """SOAP of the only matrix here."""
 
     def __init__(self):
-        self.soap = SOAP(SHAPES[1])
+        self.soap = SOAP(SHAPES[1], turn=1)
 
     def update(self, s, m):
         return self.soap.direction(s, m)
@@ -92,6 +92,7 @@ CASES = {
     ),
     "no eps": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.1, {"eps": 0.0, "betas": (0.8, 0.9)}),
     "a mask without adam": (lambda xp: ["momentum", mask(xp)], ["momentum", MASK], 0.0, {"sight": 0.2}),
+    "no traces": (lambda xp: ["momentum", "adam"], ["momentum", "adam"], 0.1, {"sight": None}),
     "momentum alone": (lambda xp: ["momentum"], ["momentum"], 0.1, {}),
     "polar": (lambda xp: ["momentum", "adam", "polar"], ["momentum", "adam", "polar"], 0.0, {}),
     "polar is adam": (lambda xp: ["momentum", "polar"], ["momentum", "polar"], 0.1, {"matrices": [False] * 3}),

@@ -179,7 +179,7 @@ def test_everybody_can_use_it(name):
 
 
 def test_names_functions_and_directions_are_found():
-    names = ["momentum", "adam", "polar", "sign", "shampoo", "muon", "soap"]
+    names = ["momentum", "adam", "polar", "sign", "shampoo", "muon", "soap", "leon"]
     assert [find("d", name).name for name in names] == names
     assert find("d", "polar", b2=0.5, eps=0.1).fallback == find("d", "adam", b2=0.5, eps=0.1)
     assert find("d", np.tanh).name == "tanh"

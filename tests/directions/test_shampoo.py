@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.linalg import fractional_matrix_power
 
-from conftest import BACKENDS, numpy_of
+from conftest import numpy_of
+from contracts import NUMPY, in_every_library
 from o2nc import Blocks, Smooth, SmoothConversion, minimize
 from o2nc.directions import Adam, Direction, Momentum, Shampoo, Sign
 from o2nc.learners import Hedge
@@ -110,11 +111,10 @@ def test_no_nan_and_the_dtype_of_the_vector(xp, dtype):
             assert length == pytest.approx(0.2 * m.any(), rel=1e-5, abs=1e-12)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
-def test_the_contract_of_an_oracle(library):
-    lib = next(backend for backend in BACKENDS if backend.name == library)
+@in_every_library
+def test_the_contract_of_an_oracle(lib):
     oracle = Adaptive([Momentum(), Shampoo(shapes=[(2, 2), (1,)])], Hedge(gamma=0.5))
-    check_oracle(oracle, lib.array(np.zeros(5)), shapes=[(2, 2), (1,)], regret=library == "numpy", rounds=16)
+    check_oracle(oracle, lib.array(np.zeros(5)), shapes=[(2, 2), (1,)], regret=lib is NUMPY, rounds=16)
 
 
 def test_it_halves_the_scales_of_rows_and_columns_in_logarithms():

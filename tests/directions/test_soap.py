@@ -50,6 +50,22 @@ def test_it_is_soap(xp, shape, limit, every):
         np.testing.assert_allclose(d, literal.update(s), rtol=0, atol=1e-11, err_msg=str(t))
 
 
+def test_blocks_turn_their_bases_in_turns(xp):
+    """Each as a block alone that turns later; and all at once if nobody asks for turns."""
+    samples = [[RNG.normal(size=shape) for shape in SHAPES] for _ in range(ROUNDS)]
+    for turn in (None, 0, 2):
+        expert, state = Soap(every=EVERY, turn=turn), None
+        literal = [
+            SOAP(s, precondition_frequency=EVERY, turn=0 if turn is None else turn + i) for i, s in enumerate(SHAPES)
+        ]
+        step = xp.transform(lambda state, s, expert=expert: ((new := expert.learn(state, s)), expert.direction(new, s)))
+        state = expert.init(Blocks(tuple(xp.array(np.zeros(shape)) for shape in SHAPES)))
+        for s in samples:
+            state, d = step(state, Blocks(tuple(map(xp.array, s))))
+            for own, a, b in zip(literal, s, d.arrays, strict=True):
+                np.testing.assert_allclose(numpy_of(b), own.update(a), rtol=0, atol=1e-11)
+
+
 def test_the_bases_matter():
     """The directions of the limits above are different ones, and so is one whose basis is never turned."""
     samples = anisotropic(ROUNDS, 4, 3)
@@ -177,6 +193,7 @@ WRONG = {
     "eps": (lambda: Soap(eps=-1.0), ValueError, "`Soap(eps=...)`", "nonnegative; got -1.0"),
     "every": (lambda: Soap(every=0), ValueError, "`Soap(every=...)` must be a whole number of at least 1; got 0"),
     "limit": (lambda: Soap(limit=2.5), ValueError, "`Soap(limit=...)` must be a whole number", "got 2.5"),
+    "turn": (lambda: Soap(turn=0.5), TypeError, "`Soap(turn=...)` must be None or a whole number; got 0.5"),
     "length": (lambda: Soap(length=0.0), ValueError, "`Soap(length=...)`", "positive; got 0.0"),
     "an array": (lambda: Soap().init(np.ones(3)), ValueError, "`Soap(shapes=...)` must be given", "got none"),
 }

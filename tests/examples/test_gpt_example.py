@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +18,11 @@ from language.train import factor, train
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
+from launches import TORCHRUN, launched
+
 pytestmark = pytest.mark.slow
 SMALL = Options(width=16, layers=2, heads=2, context=32, batch=4, held_out=8, steps=8, every=4, lr=3e-3)
 LIGHT = replace(SMALL, optimizer="hedged-light")
-ABORT = (
-    "terminate called without an active exception"  # of torch's threads, rarely, at the end of a process: all is done
-)
 COMMAND = Path(__file__).parents[2] / "examples" / "gpt.py"
 
 
@@ -44,11 +42,7 @@ def torchrun(folder, *arguments):
     """Two processes with the options of SMALL."""
     names = ("width", "layers", "heads", "context", "batch", "held_out", "steps", "every", "lr")
     options = [text for name in names for text in ("--" + name.replace("_", "-"), str(getattr(SMALL, name)))]
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(COMMAND)]
-    command = [*run, *options, "--checkpoint", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 or ABORT in done.stderr, done.stderr
-    return done.stdout
+    return launched(*TORCHRUN, "2", COMMAND, *options, "--checkpoint", folder, *arguments)
 
 
 def assert_close(found, expected, atol):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from o2nc import Blocks
-from o2nc._xp import LANES, sums
+from o2nc._xp.xla import CHUNK, SMALL, sums
 from o2nc.conversions import LearnedScale, PracticalConversion
 from o2nc.optax import hedge, report
 from reference_practical import Practical
@@ -78,7 +78,7 @@ class Eigenbasis:
     """SOAP of the only matrix here."""
 
     def __init__(self):
-        self.soap = SOAP(TREE["w"].shape)
+        self.soap = SOAP(TREE["w"].shape, turn=2)
 
     def update(self, s, m):
         return self.soap.direction(s, m)
@@ -96,7 +96,7 @@ def by_loops(experts):
         (("adam", "sign", crooked), 0.1, {"rho": 0.9, "c": 3.0, "eps": 0.0}),
         (("momentum",), 0.1, {}),
         (("muon", "adam"), 0.0, {"sight": 0.2}),
-        (("momentum", "polar"), 0.1, {}),
+        (("momentum", "polar"), 0.1, {"sight": None}),
         (("muon", "soap"), 0.1, {"c": 5.0}),
     ],
     ids=["momentum, adam", "adam, sign, a function", "momentum alone", "muon, adam", "momentum, polar", "the default"],
@@ -213,15 +213,22 @@ def test_tiny_losses_teach_in_float32(size):
     assert abs(other - 1) > 0.1
 
 
-@pytest.mark.parametrize("size", [5, 2 * LANES, 3 * LANES + 7])
-def test_sums_in_lanes(size):
-    a, b = RNG.normal(size=(2, size))
-    terms = lambda a, b: (a * b, abs(a), b / (1 + a * a))
-    wanted = [term.sum() for term in terms(a, b)]
-    found = jax.jit(lambda a, b: sums(terms, a, b))(a.reshape(1, -1), b.reshape(1, -1))
-    np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-12)
-    twice = jax.vmap(lambda a, b: sums(terms, a, b))(np.stack([a, b]), np.stack([b, a]))
-    np.testing.assert_allclose([total[0, 0] for total in twice], wanted, rtol=1e-12)
+@pytest.mark.parametrize("sizes", [[5, 3, 5], [SMALL, SMALL + 7], [2 * CHUNK, CHUNK + 7, 5], [0, 2]], ids=str)
+def test_sums_of_blocks(sizes):
+    """Of blocks that are stacked, of those that are taken in chunks, and of a rest."""
+    blocks = [RNG.normal(size=(2, size)) for size in sizes]
+    numbers = RNG.normal(size=len(sizes))
+
+    def terms(numbers, a, b):
+        product = a * b
+        return product, abs(a) * numbers[0], b / (1 + a * a), product
+
+    wanted = [[term.sum() for term in terms([c], *ab)] for c, ab in zip(numbers, blocks, strict=True)]
+    flat = lambda blocks, numbers: sums(terms, [(a[None], b[None]) for a, b in blocks], [numbers])
+    found = jax.jit(flat)(blocks, numbers)
+    np.testing.assert_allclose(np.stack(found, -1), wanted, rtol=1e-12, atol=1e-12)
+    twice = jax.vmap(flat)([np.stack([ab, ab[::-1]]) for ab in blocks], np.stack([numbers, numbers]))
+    np.testing.assert_allclose(np.stack(twice, -1)[0], wanted, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("betas", [(0.95, 0.999), (0.8, 0.9)])

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stated_bounds as stated
-from conftest import BACKENDS, numpy_of
+from conftest import numpy_of
+from contracts import NUMPY, in_every_library
 from o2nc import Blocks, Smooth, learners, minimize
 from o2nc.directions import Adam, Momentum
 from o2nc.losses import DescentLoss, LinearLoss
@@ -281,17 +282,17 @@ def test_circuits_of_circuits():
         check_oracle(oracle, np.zeros(3), rounds=16)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+@in_every_library
 @pytest.mark.parametrize("circuit", ["product", "over oracles"])
-def test_the_contract_on_blocks(library, circuit):
-    lib, shapes = next(backend for backend in BACKENDS if backend.name == library), [(2, 2), (1,)]
+def test_the_contract_on_blocks(lib, circuit):
+    shapes = [(2, 2), (1,)]
     x = lib.array(np.zeros(5))
     if circuit == "product":
         oracle = Product([OGD(LeftFactors((2, 2))), OGD(Box())], shapes)
     else:
         oracle = OverOracles([Constant(), OGD(Box()), OGD(BlockBox(shapes=shapes))], learners.Hedge())
     check_oracle(oracle, x, shapes=shapes, regret=False)
-    check_oracle(oracle, split(x, shapes), rounds=4, regret=library == "numpy")
+    check_oracle(oracle, split(x, shapes), rounds=4, regret=lib is NUMPY)
 
 
 def test_a_fantope_beside_the_identity_finds_the_projector_and_has_an_a_priori_certificate():

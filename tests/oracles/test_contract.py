@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contracts import BASIS, LIBRARIES, MASK, NUMPY, SHAPES, SWAP, D, cut
+from contracts import BASIS, EVERY_LIBRARY, LIBRARIES, MASK, NUMPY, SHAPES, SWAP, D, cut
 from o2nc import oracles, sets
 from o2nc.operators import Dense, Diagonal, Identity, Projector
 from o2nc.oracles import full_adagrad
@@ -11,7 +11,13 @@ from o2nc.oracles.base import example, registry
 from o2nc.testing import check_oracle
 
 BASIC = ("hull", "box", "spectral", "positive", "varying")
-THOROUGH = ("ogd", "coin-betting", "frank-wolfe")  # checked on all other sets as well
+THOROUGH = (
+    "ogd",
+    "coin-betting",
+    "frank-wolfe",
+    "augmented-leader",
+    "perturbed-leader",
+)  # checked on all other sets as well
 QUICK = [("hedge-self-tuned", "hull"), ("ogd", "box")]  # whose regret is measured on JAX as well
 TUNED_FOR = 400  # where an oracle with a rate for one horizon is checked without `tuned`, the rate is small enough
 
@@ -48,7 +54,7 @@ def check(lib, make, kind, **options):
     check_oracle(make(S, TUNED_FOR), lib.array(np.zeros(D)), rounds=16, tuned=tuned, **options)
 
 
-@pytest.fixture(params=LIBRARIES.values(), ids=LIBRARIES)
+@pytest.fixture(params=EVERY_LIBRARY)
 def lib(request, monkeypatch):
     # a rougher projection of the full metric; still into the set
     monkeypatch.setattr(full_adagrad, "ROUNDS", 20 if request.param is NUMPY else 5)
@@ -70,7 +76,7 @@ def check_registered(lib, name, kind):
 
 
 def everywhere():
-    """The cases on every library; on JAX, which compiles each, most are slow."""
+    """The cases on every library; on JAX most are slow."""
     for lib in LIBRARIES.values():
         for name, kind in cases():
             is_slow = lib.name == "jax" and (name, kind) not in QUICK
@@ -94,6 +100,8 @@ def test_what_the_oracles_take():
     assert kinds("prediction-hedge") == {"hull"}
     assert kinds("omd") == kinds("ftrl") == kinds("solo-ftrl") == kinds("full-adagrad") == set(BASIC)
     assert kinds("omd-entropic") == kinds("adagrad") == {"hull", "box", "varying"}
+    balls = {"spectral", "positive", "wide-spectral", "contractions", "left-factors", "right-factors"}
+    assert kinds("augmented-leader") == kinds("perturbed-leader") == balls
     assert kinds("omd-binary") == {"box", "positive"}
     assert kinds("ogd") == kinds("coin-betting") == set(sets.registry) == {*kinds("frank-wolfe"), "varying"}
 

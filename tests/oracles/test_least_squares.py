@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import reference_predictions as literal
 from conftest import numpy_of
-from contracts import LIBRARIES, SHAPES, cut
+from contracts import LIBRARIES, SHAPES, cut, in_every_library
 from crowds import COMMON, rounds, seeds
 from o2nc import Blocks
 from o2nc.losses import PredictionLoss
@@ -169,9 +169,8 @@ def test_a_block_for_all_is_one_identity_and_a_product_is_its_parts():
         ]
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_the_contract_on_blocks(library):
-    lib = LIBRARIES[library]
+@in_every_library
+def test_the_contract_on_blocks(lib):
     for flat, blocks in (
         (LeastSquares(Box()), LeastSquares(Box())),
         (LeastSquares(BlockBox(shapes=tuple(SHAPES))), LeastSquares(BlockBox())),

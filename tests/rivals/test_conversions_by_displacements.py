@@ -16,6 +16,7 @@ from o2nc.rivals import (
     NormalizedSGD,
     RegularizedOMD,
     ShiftingConversion,
+    UpdatesConversion,
 )
 from o2nc.rivals.exponentiated import exponential
 from runs import NOISE, ROUNDS, RUNS, X1, D, R, gradient, rounds
@@ -31,6 +32,7 @@ TUNED = {
     "shifting": ShiftingConversion.tuned(CONSTANTS),
     "momentum": ExponentiatedConversion(RegularizedOMD.tuned(CONSTANTS), CONSTANTS.T),
     "clipped": ExponentiatedConversion(ClippedFTRL.tuned(CONSTANTS), CONSTANTS.T),
+    "uniform": UpdatesConversion(RegularizedOMD.tuned(CONSTANTS), CONSTANTS.T),
 }
 
 
@@ -174,7 +176,7 @@ def parts(name):
     """1 - b, the radius of the comparator, and the factor of the noise in the bound."""
     learner = TUNED[name].learner
     a = 1 - learner.b
-    return (a, learner.mu * a**2 / (24 * CONSTANTS.lam), 2.0) if name == "momentum" else (a, learner.D, 5.0)
+    return (a, learner.D, 5.0) if name == "clipped" else (a, learner.mu * a**2 / (24 * CONSTANTS.lam), 2.0)
 
 
 @FIELDS
@@ -192,7 +194,7 @@ def test_the_tuned_shifting_conversion_minimises_and_keeps_its_bound(field, x):
     assert np.mean(measure) <= bound + lam * delta**2
 
 
-@pytest.mark.parametrize("name", ["momentum", "clipped"])
+@pytest.mark.parametrize("name", ["momentum", "clipped", "uniform"])
 @FIELDS
 def test_tuned_exponentiated_conversions_minimise_and_keep_their_bounds(name, field, x):
     """The measure, averaged over the rounds and over 32 replications, against the bound with all its terms.

@@ -18,7 +18,8 @@ from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.sets import Box, LeftFactors, RightFactors, SpectralBall, TwoSided
 from o2nc.torch import Converted, Hedged, Shadow, groups
 
-MESHES = {"fsdp": (2,), "replicas": (2, 1), "hybrid": (1, 2)}  # how two processes are laid out
+MESHES = {"fsdp": (-1,), "replicas": (2, 1), "hybrid": (1, 2), "square": (2, 2)}  # how processes are laid out
+BATCH = 8  # samples, on all processes together
 
 
 class Net(torch.nn.Module):
@@ -45,7 +46,7 @@ def is_parallel():
     return dist.is_initialized()
 
 
-def share(t, n=8):
+def share(t, n=BATCH):
     """The part of batch t that is this process's; all of it without a group."""
     generator = torch.Generator().manual_seed(t)
     tokens = torch.randint(0, 7, (n, 4), generator=generator)
@@ -81,7 +82,8 @@ def wrapped(model, kind):
         return model
     if kind == "ddp":
         return DistributedDataParallel(model, find_unused_parameters=True)
-    mesh = init_device_mesh("cpu", MESHES[kind], mesh_dim_names=("a", "b")[: len(MESHES[kind])])
+    shape = [dist.get_world_size() if n < 0 else n for n in MESHES[kind]]
+    mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=("a", "b")[: len(shape)])
     fully_shard(model.one, mesh=mesh)
     return fully_shard(model, mesh=mesh)
 
@@ -128,13 +130,15 @@ def holding(model, is_last):
 
 def fit(model, opt, rounds, start=0, chunks=1, aside=()):
     """``aside`` are the rounds in which all of the model is used."""
-    dtype = next(model.parameters()).dtype
+    dtype, world = next(model.parameters()).dtype, dist.get_world_size() if is_parallel() else 1
     for t in range(start, start + rounds):
         opt.zero_grad()
-        parts = list(zip(*(each.chunk(chunks) for each in share(t)), strict=True))
+        mine = share(t)
+        weight = len(mine[0]) * world / BATCH / chunks  # of three processes one has less
+        parts = list(zip(*(each.chunk(chunks) for each in mine), strict=True))
         for k, (tokens, targets) in enumerate(parts):
             with holding(model, k == chunks - 1):
-                ((model(tokens, t in aside) - targets.to(dtype)).square().mean() / chunks).backward()
+                ((model(tokens, t in aside) - targets.to(dtype)).square().mean() * weight).backward()
         opt.step()
 
 

@@ -1,6 +1,7 @@
 """What the ranks of the tests of distributed checkpoints do: they save, resume, meet what is not finite, and die."""
 
 import os
+import pathlib
 import signal
 
 import torch
@@ -8,6 +9,8 @@ import torch.distributed as dist
 import torch.distributed.checkpoint
 from parallel import Net, built, fit, found, hedged, is_parallel, net, share, wrapped
 from torch.distributed.checkpoint import state_dict as distributed
+
+from o2nc.torch.step import Step
 
 
 def parts(model, opt):
@@ -100,6 +103,25 @@ def killed(folder):
     if dist.get_rank() == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     fit(model, opt, 1, start=4)
+
+
+def dying(kind, half, folder):
+    """The last rank dies in its fifth step, before ``half`` of it: "prepare", when gradients were checked, or "move".
+
+    There is a checkpoint of the third. What the others end with is in files, and they end by it, as under `torchrun`.
+    """
+    model, rank = wrapped(net(torch.float64), kind), dist.get_rank()
+    opt = hedged(model)
+    fit(model, opt, 3, aside=(1,))
+    torch.distributed.checkpoint.save(parts(model, opt), checkpoint_id=f"{folder}/checkpoint")
+    fit(model, opt, 1, start=3)
+    if rank == dist.get_world_size() - 1:
+        setattr(Step, half, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    try:
+        fit(model, opt, 2, start=4)
+    except Exception as error:
+        pathlib.Path(folder, f"rank-{rank}").write_text(f"{type(error).__name__}: {error}")
+        os._exit(1)
 
 
 def refused(how, folder):

@@ -9,6 +9,7 @@ from training import NAMED, assert_same, draws, half, parameters, snapshot, stor
 from o2nc.directions import Mask
 from o2nc.directions.base import LENGTH
 from o2nc.torch import Hedged, log
+from sentences import check
 
 LARGE = (400, 400)  # cut into pieces, of which views are kept
 EXPERTS = ("momentum", "adam", "polar")
@@ -185,11 +186,22 @@ def test_groups_can_be_added_at_any_time(scope):
     assert_same(snapshot(opt), snapshot(other))
 
 
+def test_state_does_not_depend_on_the_experts_of_a_group_that_joins():
+    """Without sight a parameter keeps the lengths of its own directions, however many others have."""
+    opt = Hedged(parameters()[:2], 0.02, ("adam",), sight=None)
+    steps(opt, 1)
+    opt.add_param_group({"params": parameters()[2:], "experts": ("adam", "sign")})
+    before = snapshot(opt)
+    opt.report()
+    assert_same(snapshot(opt), before)
+
+
 @pytest.mark.parametrize("size", [4, 2**16])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_parameters_that_are_not_contiguous(dtype, size, monkeypatch):
     """Their state is; also where tensors are cut, into buckets of 4 entries."""
-    monkeypatch.setattr("o2nc.torch.step.SIZE", size)
+    for name in ("SIZE", "LARGE"):
+        monkeypatch.setattr(f"o2nc.torch.state.{name}", size)
     plain = parameters(dtype)
     strided = [torch.nn.Parameter(p.detach().clone()) for p in plain]
     strided[2] = torch.nn.Parameter(plain[2].detach().t().contiguous().t())
@@ -227,3 +239,43 @@ def test_mixed_dtypes():
     assert widths == [torch.float64, torch.float32, torch.float32, torch.float32]
     assert ["x" in opt.state[p] for p in params] == [False, False, True, False]
     assert len({tuple(opt.state[p]["C"].tolist()) for p in params}) == 1
+
+
+def test_a_model_that_is_cast_after_a_report_starts_at_its_own_points():
+    """The point is the parameter as it is, not as it was when the report was made: one digit was from before."""
+    runs = []
+    for is_reported in (True, False):
+        p = torch.nn.Parameter(torch.tensor([1.314], dtype=torch.float64))
+        opt = Hedged([p])
+        if is_reported:
+            opt.report()
+        p.data = p.data.to(torch.bfloat16)
+        p.grad = torch.zeros_like(p)
+        opt.step()
+        assert opt.state[p]["x"].item() == p.item()
+        steps(opt, 2)
+        runs.append(snapshot(opt))
+    assert_same(*runs)
+
+
+@pytest.mark.parametrize("experts", [("muon", "soap"), ("momentum",)], ids=str)
+def test_a_state_that_does_not_fit_the_dtype_of_a_cast_is_refused(experts):
+    """Squares of 1e30 are no numbers of float32; half a step was made before the eigenvectors of "soap" failed."""
+    params = [torch.nn.Parameter(torch.ones(shape, dtype=torch.float64)) for shape in ((3,), (2, 3))]
+    opt = Hedged(params, 0.01, experts)
+    for p in params:
+        p.grad = torch.full_like(p, 1e30)
+    opt.step()
+    before = snapshot(opt)[1]["state"]
+
+    def cast(dtype):
+        for p in params:
+            p.grad, p.data = None, p.data.to(dtype)
+            p.grad = torch.ones_like(p)
+
+    cast(torch.float32)
+    check(opt.step, ValueError, "must fit into torch.float32", "e+", "Nothing was changed")
+    cast(torch.float64)
+    assert_same(snapshot(opt)[1]["state"], before)
+    opt.step()
+    assert all(p.isfinite().all() for p in params)

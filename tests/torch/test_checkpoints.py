@@ -77,7 +77,7 @@ def test_every_conversion_resumes_bit_by_bit(kind, name):
 @pytest.mark.parametrize("name", EXPERTS)
 def test_every_expert_resumes_bit_by_bit(name, scope):
     """Everything but the experts and their learners comes with the state."""
-    options = {"experts": EXPERTS[name], "weights": scope}
+    options = {"experts": EXPERTS[name], "weights": scope, "sight": None if scope == "group" else 2.0}
     whole, first = (Hedged(grouped(), 0.02, **options, betas=(0.8, 0.9), rho=0.9) for _ in range(2))
     train(whole, 6)
     train(first, 3)
@@ -291,9 +291,9 @@ def test_a_checkpoint_of_something_else_is_refused(name):
     for group in older["param_groups"]:
         (group if name == "hedged" else group["run"])["version"] = 2
     kind = "Hedged" if name == "hedged" else "Converted"
-    refuses(MAKERS[name](grouped()), older, f"must be of `{kind}`, version 3; got version 2")
+    refuses(MAKERS[name](grouped()), older, f"must be of `{kind}`, version 4; got version 2")
     adam = torch.optim.AdamW(grouped()).state_dict()
-    refuses(MAKERS[name](grouped()), adam, f"must be of `{kind}`, version 3; got one of another optimizer")
+    refuses(MAKERS[name](grouped()), adam, f"must be of `{kind}`, version 4; got one of another optimizer")
     refuses(MAKERS[name](parameters()[:2], oracle="constant"), state, "groups of [2] parameters; got [2, 2]")
     key = next(key for key in state["state"][2] if key.endswith("m"))
     refuses(MAKERS[name](grouped()), altered(state, 2, **{key: None}), "for parameter 2; got")
@@ -308,6 +308,7 @@ def test_a_checkpoint_of_other_experts_is_refused():
     like = lambda **options: Hedged(grouped(), 0.02, **{"experts": NAMED, **options})
     refuses(like(experts=("adam",)), state, f"experts of group 0 was {NAMED} and is ('adam',) here")
     refuses(like(weights="tensor"), state, "weights of group 0 was shared and is tensor here")
+    refuses(like(sight=None), state, "sight of group 0 was a number and is None here")
     refuses(Hedged(wide, experts=NAMED), state, "'m' of shape (5, 3) for parameter 3; got (2, 1, 3, 2)")
     refuses(like(), altered(state, 1, C=torch.zeros(2)), "'C' of shape (4,) for parameter 1; got (2,)")
     refuses(like(matrices=False), state, "for parameter 2; got")

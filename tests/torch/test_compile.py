@@ -103,11 +103,14 @@ def test_shapes_and_dtypes_on_the_meta_device(name, kind, monkeypatch):
     assert {a.device.type for a in leaves(after)} | {dx.device.type} == {"meta"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("sight", [2.0, None])
 @pytest.mark.filterwarnings("ignore")
-def test_compiled_work_is_the_same_and_is_compiled_once():
+def test_compiled_work_is_the_same_and_is_compiled_once(sight):
     """Under a scheduler that changes lr and b1, and with weights that change."""
     torch._dynamo.reset()
-    one, two = (Hedged(parameters(torch.float32), 0.02, ("momentum", "adam"), compile=c) for c in (False, True))
+    options = {"experts": ("momentum", "adam"), "sight": sight}
+    one, two = (Hedged(parameters(torch.float32), 0.02, **options, compile=c) for c in (False, True))
     schedulers = [torch.optim.lr_scheduler.OneCycleLR(opt, 0.02, total_steps=9) for opt in (one, two)]
     for t in range(5):
         with torch.compiler.set_stance("fail_on_recompile" if t > 2 else "default"):
@@ -117,6 +120,35 @@ def test_compiled_work_is_the_same_and_is_compiled_once():
     for p, q in zip(one.state, two.state, strict=True):
         torch.testing.assert_close(p, q, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(one.state[p]["C"], two.state[q]["C"], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experts", [("momentum", "adam"), ("muon", "sign")])
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_work_on_lines_and_batches_is_the_same(experts, monkeypatch):
+    """Of 6 large tensors of one shape, 4 are one call; small ones are stacked; one has no line that is long enough."""
+    torch._dynamo.reset()
+    monkeypatch.setattr("o2nc.torch.stacks.LINE", 12)
+    monkeypatch.setattr("o2nc.torch.stacks.SHORT", 4)
+    monkeypatch.setattr("o2nc.torch.state.LARGE", 20)
+    shapes, rng = [(4, 6)] * 6 + [(2, 9)] * 3 + [(23,), (3,)], np.random.default_rng(0)
+    first = [rng.normal(size=shape) for shape in shapes]
+    models = [[torch.tensor(a, dtype=torch.float32, requires_grad=True) for a in first] for _ in range(2)]
+    opts = [Hedged(params, 0.02, experts, compile=c) for params, c in zip(models, (False, True), strict=True)]
+    for t in range(4):
+        draws = [rng.normal(size=shape) for shape in shapes]
+        for params, opt in zip(models, opts, strict=True):
+            for k, (p, draw) in enumerate(zip(params, draws, strict=True)):
+                p.grad = None if (k, t) == (3, 2) else torch.tensor(draw, dtype=torch.float32)
+            opt.step()
+    where = opts[1].table.layout(tuple(range(len(shapes)))).parts
+    if experts == ("momentum", "adam"):
+        assert [b.stop - b.start for part in where for b in part.batches][:3] == [4, 1, 1]
+        assert {b.m.shape for part in where for b in part.buckets} == {(2, 12), (6, 9), (1, 23), (1, 3)}
+    for p, q in zip(*models, strict=True):
+        torch.testing.assert_close(p, q, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(opts[0].state[p]["m"], opts[1].state[q]["m"], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(opts[0].state[p]["C"], opts[1].state[q]["C"], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -134,3 +166,15 @@ def test_a_compiled_step_is_the_same_and_is_compiled_once():
         for scheduler in schedulers:
             scheduler.step()
     assert_same(snapshot(one), snapshot(two))
+
+
+@pytest.mark.parametrize("compile", [False, True])
+@pytest.mark.filterwarnings("ignore")
+def test_torch_sees_that_parameters_were_changed_before_a_backward_pass(compile):
+    p = torch.nn.Parameter(torch.ones(3))
+    opt = Hedged([p], experts=("momentum", "adam"), compile=compile)
+    loss = (p**2).sum()
+    p.grad = torch.ones(3)
+    opt.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()

@@ -12,7 +12,7 @@ from o2nc.directions.base import LENGTH
 from o2nc.torch import Hedged
 
 LR, ALIVE, DEAD = 1e-3, 100, 2000
-NAMES = ("polar", "sign", "shampoo", "muon", "soap")
+NAMES = ("polar", "sign", "shampoo", "leon", "muon", "soap")
 ORDER = 10  # times AdamW
 
 pytestmark = pytest.mark.slow

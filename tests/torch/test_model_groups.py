@@ -149,7 +149,7 @@ def test_long_rows_are_wrapped_and_changed_groups_print():
     assert [len(line) <= 49 + 80 for line in str(found).splitlines()] == [True] * 4
     assert str(found).count("layer_") == 8
     found.append({"params": [torch.zeros(2, 3)]})
-    assert str(found).splitlines()[-1].split() == ["2", "1", "6", "0", "1", "(2,", "3)"]
+    assert str(found).splitlines()[-1].split() == ["2", "1", "6", "-", "1", "(2,", "3)"]
 
 
 def lazy():
@@ -165,6 +165,14 @@ def conv1d():
             self.weight = nn.Parameter(torch.zeros(6, 18))
 
     return nn.Sequential(Conv1D(), nn.Linear(2, 2))
+
+
+def test_without_a_weight_decay_that_of_the_optimizer_counts():
+    opt = Hedged(groups(Model()), weight_decay=0.1)
+    decays = {group["name"]: group["weight_decay"] for group in opt.param_groups}
+    assert decays == {"matrices": 0.1, "embeddings": 0.1, "vectors": 0.0}
+    assert Hedged(groups(Model(), weight_decay=0.3), weight_decay=0.1).param_groups[0]["weight_decay"] == 0.3
+    check(lambda: Hedged(groups(Model()), weight_decay=-1.0), ValueError, "`weight_decay`", "-1.0")
 
 
 WRONG = {

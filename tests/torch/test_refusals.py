@@ -249,3 +249,21 @@ def test_many_groups_are_not_compared_in_pairs(monkeypatch):
     monkeypatch.setattr(module, "check_shared", lambda group, other: compared.append(other))
     Hedged([{"params": [torch.nn.Parameter(torch.ones(1))]} for _ in range(50)])
     assert len(compared) == 50
+
+
+@pytest.mark.parametrize("experts", [("momentum",), ("muon", "soap")], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gradients_whose_squares_are_finite_and_whose_sums_over_steps_are_not(dtype, experts):
+    """<s, e> overflowed with gradients of 8e18: weights, scale and then all parameters were NaN."""
+    largest = torch.finfo(dtype).max
+    for size in (1e-4 * largest**0.5, 0.45 * largest**0.5):
+        params = [torch.nn.Parameter(torch.ones(shape, dtype=dtype)) for shape in ((2, 2), ())]
+        opt = Hedged(params, 0.1, experts)
+        for _ in range(12):
+            for p in params:
+                p.grad = torch.full_like(p, size)
+            if size < 1e-3 * largest**0.5:
+                opt.step()
+            else:
+                refused(opt, opt.step, ValueError, "Gradients must be finite, and their squares")
+        assert all(a.isfinite().all() for p in params for a in (p, *opt.state[p].values()))

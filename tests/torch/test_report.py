@@ -11,7 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 from training import build, parameters, stored, tensors, train
 
 from o2nc.conversions.practical import RATE
-from o2nc.torch import Converted, Hedged, log
+from o2nc.torch import Converted, Hedged, groups, log
 from o2nc.torch.report import Report
 from sentences import check
 
@@ -93,6 +93,18 @@ def test_a_report_prints_as_a_table():
     assert (step.split(), certificate.split()) == (["step", "3"], ["certificate", "none"])
     assert "practical" in reason
     assert str(Converted(parameters(), build("sgd")).report()).splitlines()[0].split() == ["t", "0"]
+
+
+def test_a_report_says_which_directions_tensors_really_got():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+    opt = Hedged(groups(model))
+    found = {group["name"]: group["directions"] for group in opt.report()["groups"]}
+    assert found["matrices"] == {"muon": "muon", "soap": "soap"}
+    assert found["heads"] == found["vectors"] == {"muon": "adam", "soap": "adam"}
+    rows = [line.split()[:2] for line in str(opt.report()).splitlines()[1:-3]]
+    assert rows == [["matrices", "muon"], ["matrices", "soap"], ["heads", "adam"], ["vectors", "adam"]]
+    (mixed,) = Hedged(model.parameters()).report()["groups"]
+    assert mixed["directions"] == {"muon": "muon, adam", "soap": "soap, adam"}
 
 
 # Logs.

@@ -18,6 +18,7 @@ from ..constants.rates import (
 )
 from .certificate import Certificate
 from .hedge import hedge_constant, hedge_self_tuned, hedge_tuned
+from .leaders import augmented_leader, perturbed_leader
 from .lemmas.nonsmooth import (
     identity_correlation,
     law_of_tau,
@@ -80,18 +81,19 @@ from .theorem_2_sharp import theorem2_sharp
 from .theorem_2_tight import held_out_nonsmooth, output_mass, tight_nonsmooth
 
 __all__ = [
-    "Certificate", "InnerFactors", "OneRunFactors", "clipped_step", "comparator", "decreasing_rate",
-    "decreasing_weight", "descent_lower_bound", "exact_oracle", "gradient_bound", "gradient_bound_sharp",
-    "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth", "identity_correlation",
-    "inner_factors", "labelled", "law_of_tau", "least_squares_rate", "least_squares_regret", "localization",
-    "localization_sharp", "mean_interval", "minimum_over_iterates", "one_run", "one_run_factors", "one_run_rate",
-    "output_gradient", "output_mass", "output_weight", "phases", "projection", "reading", "segment_factors",
-    "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error", "sharp_alignment",
-    "sharp_factors", "sharp_rate", "sharp_step", "smoothing_sharp", "smoothness", "sqrt_regret", "storm_batch",
-    "storm_rate", "storm_step", "student_quantile", "theorem1", "theorem1_doubling", "theorem1_segment",
-    "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp", "theorem_sharp_clipped",
-    "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares", "theorem_storm",
-    "theorem_storm_decreasing", "tight", "tight_nonsmooth", "tight_regret", "tight_segment", "tight_sgd",
-    "tracker_error", "tracker_error_at", "tracker_error_best", "tracker_error_convex", "tracker_error_parts",
-    "tracker_noise", "tracker_noise_root", "tracker_norm", "tracker_norm_sharp", "tracking_root", "witness", "young",
+    "Certificate", "InnerFactors", "OneRunFactors", "augmented_leader", "clipped_step", "comparator",
+    "decreasing_rate", "decreasing_weight", "descent_lower_bound", "exact_oracle", "gradient_bound",
+    "gradient_bound_sharp", "hedge_constant", "hedge_self_tuned", "hedge_tuned", "held_out_nonsmooth",
+    "identity_correlation", "inner_factors", "labelled", "law_of_tau", "least_squares_rate", "least_squares_regret",
+    "localization", "localization_sharp", "mean_interval", "minimum_over_iterates", "one_run", "one_run_factors",
+    "one_run_rate", "output_gradient", "output_mass", "output_weight", "perturbed_leader", "phases", "projection",
+    "reading", "segment_factors", "segment_growth", "segment_identity", "segment_moments", "segment_tracker_error",
+    "sharp_alignment", "sharp_factors", "sharp_rate", "sharp_step", "smoothing_sharp", "smoothness", "sqrt_regret",
+    "storm_batch", "storm_rate", "storm_step", "student_quantile", "theorem1", "theorem1_doubling",
+    "theorem1_segment", "theorem1_sharp", "theorem2", "theorem2_sharp", "theorem2_tuned", "theorem_sharp",
+    "theorem_sharp_clipped", "theorem_sharp_decreasing", "theorem_sharp_inner", "theorem_sharp_least_squares",
+    "theorem_storm", "theorem_storm_decreasing", "tight", "tight_nonsmooth", "tight_regret", "tight_segment",
+    "tight_sgd", "tracker_error", "tracker_error_at", "tracker_error_best", "tracker_error_convex",
+    "tracker_error_parts", "tracker_noise", "tracker_noise_root", "tracker_norm", "tracker_norm_sharp",
+    "tracking_root", "witness", "young",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The command line, one file a command: parsing and printing only."""
 
-from . import certify, compare, deterministic, names, nonsmooth, reproduce, run
+from . import certify, compare, deterministic, names, nonsmooth, play, plot, reproduce, run
 from .console import app
 
-__all__ = ["app", "certify", "compare", "deterministic", "names", "nonsmooth", "reproduce", "run"]
+__all__ = ["app", "certify", "compare", "deterministic", "names", "nonsmooth", "play", "plot", "reproduce", "run"]

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import certificates
+from ..checks import check_size
 from ..constants import Nonsmooth, Smooth
 from ..conversions import SmoothConversion
 from ..oracles import Constant
@@ -30,6 +31,10 @@ def certify(
     lam: Annotated[float | None, typer.Option("--lam", help="The paper's lambda, for Theorem 2.")] = None,
 ) -> None:
     """Print the sharp theorem term by term, with --M also Theorem 1; Theorem 2 with --nonsmooth."""
+    given = {"sigma": sigma, "T": T, "regret": regret, "gap": gap, "M": M, "beta": beta, "L": L, "lam": lam}
+    for name, number in given.items():
+        if number is not None:
+            check_size(f"--{name}", number)
     if nonsmooth:
         if L is None or lam is None or M is None:
             raise ValueError("`--nonsmooth` needs `--M`, `--L` and `--lam`.")

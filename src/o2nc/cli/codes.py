@@ -1,5 +1,6 @@
 """The exit codes: each means one thing."""
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable
@@ -57,10 +58,12 @@ def ended(run: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         return Code.INTERRUPTED
     except OSError as error:
-        print(f"o2nc: {sentence(error)}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # the disk below the errors may be full too
+            print(f"o2nc: {sentence(error)}", file=sys.stderr)
         return Code.FAILED
     except Exception:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
         return Code.BUG
     return Code.DONE
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .console import File, command, progress
+from .console import File, command, keeping, progress
 
 
 @command("deterministic")
@@ -18,15 +18,14 @@ def deterministic(
 ) -> None:
     """Count the exact gradients to a small one: ours, online scaled gradient methods, L-BFGS and gradient descent."""
     from ..experiments.deterministic import experiment, tables
-    from ..experiments.runner.store import check_file, marked, write_json
+    from ..experiments.runner.store import check_file
     from ..experiments.runner.tables import text
 
     check_file(path, "deterministic")
     with progress() as told:
         found = experiment.deterministic(objective or [], tol, calls, told)
-    if path is not None:
-        write_json(path, marked("deterministic", found))
-    for table in tables.tables(found):
-        typer.echo(text(table) + "\n")
-    for sentence in tables.sentences(found):
-        typer.echo(sentence)
+    with keeping(path, "deterministic", found):
+        for table in tables.tables(found):
+            typer.echo(text(table) + "\n")
+        for sentence in tables.sentences(found):
+            typer.echo(sentence)

@@ -4,15 +4,17 @@ from typing import Annotated
 
 import typer
 
+from ..experiments.compare.oracles import SPELLING, spelled
+from .completion import objectives, oracles
 from .console import Backend, Dtype, Iterations, Replications, Seed, command
 
 
 @command("run")
 def run(
-    objective: Annotated[str, typer.Option(help="f1 to f8.")],
-    oracle: Annotated[str, typer.Option(help="See `o2nc list`.")] = "hedge",
-    operators: Annotated[str | None, typer.Option("--set", help="See `o2nc list`; hull if not given.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Rate of the learner, where it takes one.")] = None,
+    objective: Annotated[
+        str, typer.Option(help="f1 to f8, sigmoid, savage, network, dictionary.", autocompletion=objectives)
+    ],
+    oracle: Annotated[str, typer.Option(help=f"{SPELLING}, see `o2nc list`.", autocompletion=oracles)] = "hedge",
     seed: Seed = 0,
     replications: Replications = 16,
     iterations: Iterations = 3000,
@@ -21,11 +23,10 @@ def run(
 ) -> None:
     """Run one oracle on one objective beside SGD, with the same noise: a table and a small chart."""
     from ..experiments.compare.comparison import run_beside_sgd, run_table
-    from ..experiments.compare.oracles import combination
     from ..experiments.runner.tables import text
     from ..experiments.runner.terminal import chart
 
-    method = combination(oracle, operators, rate)
+    method = spelled(oracle)
     records = run_beside_sgd(
         objective, method, replications, iterations=iterations, seed=seed, backend=backend, dtype=dtype
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..checks import check_horizon, check_number
+from ..checks import check_horizon, check_number, check_size
 from .tuned import fill
 
 
@@ -64,6 +64,9 @@ class Nonsmooth:
         check_number("sigma", self.sigma)
         check_number("lam", self.lam, positive=True)
         check_horizon(self.T)
+        for name in ("L", "M", "sigma", "lam", "a", "eta", "rho"):
+            if (value := getattr(self, name)) is not None:
+                check_size(name, value)
         if self.a is None:
             needed = math.ceil(2**1.75 * self.M * math.sqrt(self.lam) / self.B**1.5)
             if needed > self.T:

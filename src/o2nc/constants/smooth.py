@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from ..checks import brief, check_horizon, check_number
+from ..checks import brief, check_horizon, check_number, check_size
 from ..estimates import Probes
 from ..noise import Noise, check_noise
 from .rates import ONE_RUN_STEP, is_too_small, least_squares_rate, one_run_rate, sharp_rate, smallest_divisor
@@ -304,6 +304,11 @@ def _check(constants: SmoothConstants) -> None:
     check_number("beta", constants.beta, positive=True)
     check_number("sigma", constants.sigma)
     check_horizon(constants.T)
+    for name in ("gap", "M", "beta", "sigma", "c"):
+        if (value := getattr(constants, name, None)) is not None:
+            check_size(name, value)
+    if constants.probes is not None and not isinstance(constants.probes, Probes):
+        raise TypeError(f"`probes` must be what `o2nc.probe` returns, or None; got {brief(constants.probes)}.")
 
 
 def _call(

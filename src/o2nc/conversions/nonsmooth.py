@@ -92,7 +92,7 @@ class NonsmoothConversion(TrackedConversion):
         check_given(self, x=x, r=r)
         check_like("s", s, state.run.m)
         L, a, b, eta, _ = self.constants.values
-        loss = LinearLoss(s, self._direction(state.run.m), 1.0)  # line 8
+        loss = LinearLoss(s, self.direction(state.run.m), 1.0)  # line 8
         run = one_round(self.oracle, state.run, loss, state.Uz, a, L)  # line 9
         c = a + b * state.c  # line 10: c_t = 1 - b^t
         share, away, length = a / c, x - state.average.mean, inner(run.m, run.m)
@@ -100,7 +100,7 @@ class NonsmoothConversion(TrackedConversion):
         average = state.average.add(x, share)
         norms = state.norms + _xp.namespace(length).sqrt(length)
 
-        z = self._direction(run.m)  # line 3 of round t + 1
+        z = self.direction(run.m)  # line 3 of round t + 1
         Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
         r = as_scalar(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
@@ -134,8 +134,8 @@ class NonsmoothConversion(TrackedConversion):
         """Theorem 2."""
         return theorem2(self.constants, regret, **details)
 
-    def _direction(self, m: Vector) -> Vector:
-        """z of the tracker m: line 3."""
+    def direction(self, m: Vector) -> Vector:
+        """z of the tracker m, on which the operator acts: line 3."""
         _, _, b, _, rho = self.constants.values
         square = inner(m, m)
         return m * (b / _xp.namespace(square).sqrt(b**2 * square + rho**2))

@@ -12,24 +12,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from .. import _xp
-from .._xp import Array
+from .._xp import Array, xla
 from ..checks import check_number, check_share
 from ..directions import Direction, Numbers, OnMatrices, find_all
-from ..directions.base import LENGTH, faded
 from ..learners import Learner, ShortMemoryHedge
 from ..learners.base import check_learner
 from ..states import ByBlock, leaves, rebuild
-from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, spread, zero_scalar, zeros_like
+from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, zero_scalar, zeros_like
 from .base import Conversion, check_given, registry
+from .by_block import beside, blocks_of, in_order, sums, taken
+from .mixtures import Groups, Seen, factors, firsts, shares_of
 from .scales import FixedScale, LearnedScale, Scale
+from .traces import discount
 
 PRACTICAL = "practical: the step is not that of a theorem, and the learner states no bound, so none applies"
 SIGHT, RHO, RATE = 2.0, 0.997, 3.0  # of the traces; the discount of the learner, and the factor of its rate
-SHORTEST = 10.0  # steps that a trace sees at least
-SLEEPY, PERIOD = 0.01, 10  # the weight below which a direction sleeps, to the largest; and how often it wakes
+ROOM = 1e-6  # of the largest number, for squares of gradients: traces sum many directions, and have inner products
 START = 1e-2  # the learning rate where a learned scale starts, if none is given
 PER_BLOCK = (Blocks, Numbers)
 
@@ -48,29 +49,6 @@ class PracticalState(NamedTuple):
     regret: Array  # what the mixture was charged minus what each expert was, (..., K)
     ahead: Array  # the last of these differences
     error: Array  # the standard error of the regret: the root of half the sum of the squares of their changes
-
-
-def discount(sight: Any, n: Any) -> Any:
-    r"""The discount $\gamma=1-1/(10+\mathrm{sight}\cdot n)$ of a trace in step n: it sees a part of all steps so far.
-
-    >>> round(discount(0.5, 180), 4)
-    0.99
-    """
-    return 1 - 1 / (SHORTEST + sight * n)
-
-
-def counts(shares: Array, n: Array) -> Array:
-    """How often directions count in step n of a block: 1, or 0 and every tenth time 10 for those that sleep.
-
-    A direction whose share of the weight is below a hundredth of the largest need not be computed in other steps.
-
-    >>> import numpy as np
-    >>> counts(np.asarray([0.999, 0.001]), np.asarray([19.0])), counts(np.asarray([0.999, 0.001]), np.asarray([20.0]))
-    (array([1., 0.]), array([ 1., 10.]))
-    """
-    xp, one = _xp.namespace(shares), 0 * shares + 1
-    asleep = one * PERIOD * _xp.indicator(n % PERIOD == 0, n)
-    return xp.where(shares >= SLEEPY * _xp.largest(shares), one, asleep)
 
 
 def rate(lr: Any) -> Any:
@@ -107,10 +85,9 @@ class PracticalConversion(Conversion):
     If all experts have one direction on a block, u is that one, at its own length. If not, each is brought to a root
     mean square of 0.2, and so is their mixture, since directions that disagree shorten each other. One whose weight is
     below a hundredth of the largest sleeps: it is left out of the mixture, and in every tenth step its trace counts it
-    ten times, so that it need be computed no more often. Directions see the
-    tracker $\hat m$ without the weight of its zero start; those that look ahead (`o2nc.directions.Muon`) see
-    $b_1m+(1-b_1)s$ in its place. Below ``eps`` a mixture fades. Gradients of a block before the first that is not 0
-    count for nothing.
+    ten times, so that it need be computed no more often. Directions see the tracker $\hat m$ without the weight of its
+    zero start; those that look ahead (`o2nc.directions.Muon`) see $b_1m+(1-b_1)s$ in its place. Below ``eps`` a mixture
+    fades. Gradients of a block before the first that is not 0 count for nothing.
 
     Args:
         experts: names of `o2nc.directions.registry`, directions, or functions of $\hat m$.
@@ -120,7 +97,7 @@ class PracticalConversion(Conversion):
         b2: the discount of the squared gradients of Adam, if it is given by name.
         eps: of directions given by name, and the size of a tracker below which a mixture fades.
         weight_decay: $\lambda$, decoupled.
-        sight: the part of the steps so far that traces see; 0 for the last ten steps.
+        sight: the part of the steps so far that traces see; 0 for the last ten steps, None for the last one only.
         learner: over K losses.
         scale: `FixedScale` or `LearnedScale`.
         matrices: for each block, whether directions of matrices may take it as one; by default all may.
@@ -143,13 +120,13 @@ class PracticalConversion(Conversion):
     b2: float = 0.999
     eps: float = 1e-8
     weight_decay: float = 0.0
-    sight: float = SIGHT
+    sight: float | None = SIGHT
     learner: Learner = field(default_factory=lambda: ShortMemoryHedge(rho=RHO, c=RATE))
     scale: Scale = field(default_factory=FixedScale)
     matrices: Sequence[bool] | None = None
 
     def __post_init__(self) -> None:
-        shares, numbers = ("b1", "b2"), ("eps", "weight_decay", "sight")
+        shares, numbers = ("b1", "b2"), ("eps", "weight_decay", *(() if self.sight is None else ("sight",)))
         checks = dict.fromkeys(shares, check_share) | dict.fromkeys(numbers, check_number)
         if not callable(self.lr) and not isinstance(self.lr, tuple):
             checks["lr"] = check_number
@@ -174,7 +151,7 @@ class PracticalConversion(Conversion):
     def init(self, x: Vector, *, tau: Any = None) -> PracticalState:
         """No gradient so far."""
         check_vector("x", x)
-        zero, blocks = Numbers.zeros(x).values, _blocks(x)
+        zero, blocks = Numbers.zeros(x).values, blocks_of(x)
         losses = _xp.zeros((*zero_scalar(x).shape[:-1], len(self.experts)), leaf(x))
         differing = (len(set(same)) if self.judges else 0 for same in self._same(x))
         return PracticalState(
@@ -199,8 +176,7 @@ class PracticalConversion(Conversion):
         check_given(self, x=x)
         w, square, losses = self.weights(state), *self._judged(s, state)
         lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s)) * self.factor(state)
-        begun = (state.n > 0) | (square > 0)
-        tracked = self._tracked(s, begun, lr, state)
+        tracked = self._tracked(s, square, lr, state)
         dx, e = self._moved(w, s, tracked)
         had = _xp.inner(w, losses)
         after = tracked._replace(
@@ -248,17 +224,22 @@ class PracticalConversion(Conversion):
 
     def _judged(self, s: Vector, state: PracticalState) -> tuple[Array, Array]:
         """The sum of s^2 of each block, and what the experts are charged, (..., K)."""
-        squares, losses, concat = [], 0 * state.regret, _xp.namespace(state.regret).concat
-        for i, (a, traces, same) in enumerate(zip(_blocks(s), state.e.parts, self._same(s), strict=True)):
-            square, *products = _sums(s, lambda a, *traces: [a * a, *(a * e for e in traces)], a, *traces)
+        squares, losses, xp = [], 0 * state.regret, _xp.namespace(state.regret)
+        for rows, same in (groups := self._groups(s)):
+            blocks = [(blocks_of(s)[i], *state.e.parts[i]) for i in rows]
+            square, *products = sums(s, lambda _, a, *traces: [a * a, *(a * e for e in traces)], blocks)
             squares.append(square)
             if products:
-                losses = losses - concat([products[j] for j in same], axis=-1) * _number(s, state.played, i)
-        return concat(squares, axis=-1), losses
+                charged = [product * taken(s, state.played, rows) for product in products]
+                if isinstance(s, Blocks):
+                    charged = [xp.sum(each, axis=-1, keepdims=True) for each in charged]
+                losses = losses - xp.concat([charged[j] for j in same], axis=-1)
+        return in_order(squares, [rows for rows, _ in groups]), losses
 
-    def _tracked(self, s: Vector, begun: Array, lr: Array, state: PracticalState) -> PracticalState:
+    def _tracked(self, s: Vector, square: Array, lr: Array, state: PracticalState) -> PracticalState:
         """Average the gradient in, and show it to the directions."""
         b1, pairs = self.b1, zip(self._directions, state.experts, strict=True)
+        begun = (state.n > 0) | (square > 0)
         return state._replace(
             t=state.t + 1,
             m=apply(lambda m, a: b1 * m + (1 - b1) * a, state.m, s),
@@ -269,44 +250,64 @@ class PracticalConversion(Conversion):
 
     def _moved(self, w: Array, s: Vector, state: PracticalState) -> tuple[Vector, ByBlock]:
         """The displacement along the mixture of the directions, and the traces with them."""
-        b1: Any = self.b1
-        gamma, unbiased = discount(self.sight, state.n), Numbers(_xp.inverse(1 - b1**state.n))
-        m = unbiased.times(state.m)
-        ahead = apply(lambda m, a: b1 * m + (1 - b1) * a, m, unbiased.times(s)) if self._looks_ahead else m
-        pairs = zip(self._directions, state.experts, strict=True)
-        found = [_blocks(each.direction(own, shown(each, m, ahead))) for each, own in pairs]
-        steps, parts = [], []
-        for i, (hat, traces, same) in enumerate(zip(_blocks(m), state.e.parts, self._same(s), strict=True)):
-            ds = [found[same.index(j)][i] for j in range(max(same) + 1)]
-            shares = [_share(w, [k for k, mine in enumerate(same) if mine == j]) for j in range(len(ds))]
-            ds, u = self._mixed(s, hat, ds, shares, _number(s, state.n, i))
-            steps.append(-u * _beside(s, _number(s, state.played, i), u))
-            old = _beside(s, _number(s, gamma, i), u)
-            parts.append(tuple(old * e + d for e, d in zip(traces, ds, strict=self.judges)))
-        return Blocks(tuple(steps)) if isinstance(s, Blocks) else steps[0], ByBlock(tuple(parts))
+        gamma, steps, parts, b1 = discount(self.sight, state.n), {}, {}, cast(Any, self.b1)
+        groups = self._groups(s)
+        found = self._seen(w, s, groups, state, Numbers(_xp.inverse(1 - b1**state.n)))
+        for (rows, same), seen in zip(groups, found, strict=True):
+            mix, lengths = self._factors(s, seen, shares_of(w, same), taken(s, state.n, rows))
+            for k, i in enumerate(rows):
+                _, *ds = seen.found(k)
+                u = reduce(add, (d * beside(s, c, k, d) for d, c in zip(ds, mix, strict=True)))
+                steps[i] = -u * beside(s, state.played, i, u)
+                if traces := state.e.parts[i]:
+                    _, *ds = seen.found(k, xla.again)
+                old, kept = beside(s, gamma, i, u), zip(traces, ds, lengths, strict=self.judges)
+                parts[i] = tuple(old * e + d * beside(s, c, k, d) for e, d, c in kept)
+        moves, e = (tuple(each[i] for i in sorted(each)) for each in (steps, parts))
+        return Blocks(moves) if isinstance(s, Blocks) else moves[0], ByBlock(e)
 
-    def _mixed(
-        self, s: Vector, hat: Array, ds: list[Array], shares: list[Array], n: Array
-    ) -> tuple[list[Array], Array]:
-        """The directions of a block as they are judged, and their mixture."""
-        if len(ds) == 1:
-            return ds, ds[0]
-        fade, times = faded(_size(s, hat), self.eps), counts(_xp.namespace(n).concat(shares, axis=-1), n)
-        often = [_beside(s, times[..., j : j + 1], d) for j, d in enumerate(ds)]
-        ds = [d * (LENGTH * _xp.inverse(_size(s, d))) for d in ds]
-        triples = zip(ds, shares, often, strict=True)
-        u = reduce(add, (d * (_beside(s, share, d) * _xp.indicator(a > 0, d)) for d, share, a in triples))
-        traced = [d * (fade * a) for d, a in zip(ds, often, strict=True)]
-        return traced, u * (fade * LENGTH * _xp.inverse(_size(s, u)))
+    def _seen(self, w: Array, s: Vector, groups: Groups, state: PracticalState, unbiased: Numbers) -> list[Seen]:
+        """The trackers and the directions that differ, of each group of blocks."""
+        b1, m = self.b1, unbiased.times(state.m)
+        ahead = apply(lambda m, a: b1 * m + (1 - b1) * a, m, unbiased.times(s)) if self._looks_ahead else m
+        views = [shown(each, m, ahead) for each in self._directions]
+        found = [blocks_of(self._direction(k, w, view, groups, state)) for k, view in enumerate(views)]
+        hats = blocks_of(m)
+        return [
+            Seen([(hats[i], *(found[k][i] for k in firsts(same))) for i in rows], lambda _, *arrays: arrays)
+            for rows, same in groups
+        ]
+
+    def _direction(self, k: int, w: Array, m: Vector, groups: Groups, state: PracticalState) -> Vector:
+        """The direction of expert k, which need not be right where it sleeps."""
+        return self._directions[k].direction(state.experts[k], m)
+
+    def _factors(self, s: Vector, seen: Seen, shares: list[Array], n: Array) -> tuple[Any, Any]:
+        """With what the directions of blocks are multiplied; a single one is played and judged as it is."""
+        if len(shares) == 1:
+            return [1.0], [1.0]
+        totals = sums(s, seen.products, seen.blocks, seen.numbers)
+        if not isinstance(s, Blocks):
+            return factors([total / max(seen.blocks[0][0].shape[-1], 1) for total in totals], shares, n, self.eps)
+        sizes = _xp.like([float(max(math.prod(arrays[0].shape), 1)) for arrays in seen.blocks], n)
+        found = factors([(total / sizes)[:, None] for total in totals], shares, n[:, None], self.eps)
+        mix, lengths = ([each[:, 0] for each in part] for part in found)
+        return mix, lengths
+
+    def _groups(self, x: Vector) -> Groups:
+        """The blocks on which the same experts have the same direction, and for each expert the number of its own."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for i, same in enumerate(self._same(x)):
+            found.setdefault(tuple(same), []).append(i)
+        return [(rows, list(same)) for same, rows in found.items()]
 
     def _same(self, x: Vector) -> list[list[int]]:
         """For each block and expert the number of its direction, among those that differ on the block."""
-        n = len(_blocks(x))
+        n = len(blocks_of(x))
         on = [e.on(x) if isinstance(e, OnMatrices) and isinstance(x, Blocks) else (e,) * n for e in self._directions]
         found = []
         for directions in zip(*on, strict=True):
-            differing: list[Direction] = []
-            differing += [d for k, d in enumerate(directions) if d not in directions[:k]]
+            differing = [d for k, d in enumerate(directions) if d not in directions[:k]]
             found.append([differing.index(d) for d in directions])
         return found
 
@@ -323,39 +324,6 @@ def shown(direction: Direction, m: Vector, ahead: Vector) -> Vector:
     if not getattr(direction, "looks_ahead", False):
         return m
     return direction.seen(ahead, m) if isinstance(direction, OnMatrices) else ahead
-
-
-def _blocks(v: Vector) -> tuple[Array, ...]:
-    return v.arrays if isinstance(v, Blocks) else (v,)
-
-
-def _number(s: Vector, values: Array, i: int) -> Array:
-    """The number of block i, of shape (1,); of an array (..., 1)."""
-    return values[i : i + 1] if isinstance(s, Blocks) else values
-
-
-def _beside(s: Vector, number: Array, a: Array) -> Any:
-    """A number in the shape that broadcasts against a block."""
-    return spread(number, a) if isinstance(s, Blocks) else number
-
-
-def _share(w: Array, ks: list[int]) -> Array:
-    """The weight of several experts together, (..., 1)."""
-    return reduce(add, (w[..., k : k + 1] for k in ks))
-
-
-def _sums(s: Vector, terms: Callable[..., list[Array]], *arrays: Array) -> list[Array]:
-    """Sums over the entries of a block, (1,); over those of an array (..., 1)."""
-    if isinstance(s, Blocks):
-        return _xp.sums(terms, *arrays)
-    return [_xp.namespace(term).sum(term, axis=-1, keepdims=True) for term in terms(*arrays)]
-
-
-def _size(s: Vector, a: Array) -> Any:
-    """The root mean square of a block, beside it."""
-    n = math.prod(a.shape) if isinstance(s, Blocks) else a.shape[-1]
-    (total,) = _sums(s, lambda a: [a * a], a)
-    return _beside(s, _xp.namespace(total).sqrt(total / max(n, 1)), a)
 
 
 def _chosen(begun: Array, new: Any, old: Any) -> Any:

@@ -60,19 +60,25 @@ class LearnedState(NamedTuple):
     log: Array  # of sigma
     mean: Array  # the average of q
     root: Array  # of the average of q^2
+    size: Array  # the mean of |q| / sigma over all steps in which q was not 0
+    t: Array  # how many they were
 
 
 @dataclass(frozen=True)
 class LearnedScale:
     r"""A factor $\sigma$ of the learning rate that grows while the last steps would still help, and shrinks if not.
 
-    $$\log\sigma\leftarrow\log\sigma+\eta\,\frac{M_1}{\sqrt{M_2}},\qquad
-    M_1\leftarrow bM_1+(1-b)q,\quad M_2\leftarrow bM_2+(1-b)q^2.$$
+    $$\log\sigma\leftarrow\log\sigma+\eta\,\frac{M_1}N,\qquad
+    M_1\leftarrow bM_1+(1-b)q,\quad M_2\leftarrow bM_2+(1-b)q^2,\qquad
+    N=\begin{cases}\max(\sqrt{M_2},\sigma A)&M_1>0\\\sqrt{M_2}&\text{else.}\end{cases}$$
 
     q is what the trace of the last directions, taken once more, would decrease the objective by, to first order. This
     is Adam's step on $\log\sigma$, whose derivative is $-q$ up to a factor. It does not change when all q are
     multiplied by a positive number, a step changes $\sigma$ by at most a factor of about $e^\eta$, and $\sigma$ stays
     between $10^{-10}$ and $10^{10}$.
+
+    A is the mean of $|q|/\sigma$ over the run. It slows growth, and never shrinkage, where gradients are far below what
+    they were: a classifier that separates its data would else step ever farther, since every step still helps a little.
 
     Args:
         step: $\eta$.
@@ -86,7 +92,11 @@ class LearnedScale:
     >>> for q in (1.0, 3.0, -0.5):
     ...     state = scale.learn(state, np.asarray([q]))
     >>> scale.factor(state).round(4)
-    array([1.0525])
+    array([1.025])
+    >>> for _ in range(1000):
+    ...     state = scale.learn(state, 1e-6 * scale.factor(state))
+    >>> scale.factor(state).round(2)
+    array([1.35])
     """
 
     step: float = 0.05
@@ -98,7 +108,7 @@ class LearnedScale:
 
     def init(self, zero: Array) -> LearnedState:
         """1."""
-        return LearnedState(zero, zero, zero)
+        return LearnedState(zero, zero, zero, zero, zero)
 
     def factor(self, state: LearnedState) -> Array:
         """exp of its logarithm."""
@@ -108,6 +118,12 @@ class LearnedScale:
         """A step of Adam on the logarithm."""
         mean = self.b * state.mean + (1 - self.b) * q
         root = _xp.hypot(math.sqrt(self.b) * state.root, math.sqrt(1 - self.b) * q)
-        xp, log = _xp.namespace(q), state.log + self.step * mean * _xp.inverse(root)
+        xp, sigma = _xp.namespace(q), self.factor(state)
+        t = xp.where(q == 0, state.t, state.t + 1)
+        size = xp.where(q == 0, state.size, state.size + (xp.abs(q) / sigma - state.size) / _xp.at_least(t, 1.0))
+        log = state.log + self.step * mean * _xp.inverse(xp.where(mean > 0, xp.maximum(root, sigma * size), root))
         limit = xp.full_like(log, LIMIT)
-        return LearnedState(xp.minimum(xp.maximum(log, -limit), limit), mean, root)
+        return LearnedState(xp.minimum(xp.maximum(log, -limit), limit), mean, root, size, t)
+
+
+SCALES: dict[str, type[FixedScale] | type[LearnedScale]] = {"learned": LearnedScale, "fixed": FixedScale}  # by name

@@ -10,6 +10,7 @@ from .base import Direction, Numbers, find, find_all, registry  # isort: split
 
 from .adam import Adam
 from .function import Function
+from .leon import Leon
 from .mask import Mask
 from .matrices import OnMatrices
 from .momentum import Momentum
@@ -23,6 +24,7 @@ __all__ = [
     "Adam",
     "Direction",
     "Function",
+    "Leon",
     "Mask",
     "Momentum",
     "Muon",

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from .. import _xp
 from .._xp import Array
@@ -109,6 +109,10 @@ class OnMatrices:
         parts = [self.split] * len(found) if isinstance(self.split, int) else self.split
         return [None if A is None else self._cut(A, n) for A, n in zip(found, parts, strict=True)]
 
+    def batch(self, v: Array) -> Array:
+        """Blocks of one shape, stacked along a first axis, as matrices of shape (..., p, q), if there is one split."""
+        return self._cut(_as_matrix(v, v.ndim - 1, self.stacks), cast(int, self.split))
+
     def _cut(self, A: Array, n: int) -> Array:
         """Matrices of shape (..., n p, q) as (..., n, p, q)."""
         if n == 1:
@@ -128,11 +132,14 @@ class OnMatrices:
         """
         reshape = _xp.namespace(leaf(m)).reshape
         both = zip(directions, self.as_matrices(m), strict=True)
-        sizes = [(Z, None if M is None else root_mean_square(M)) for Z, M in both]
-        found = [Z if Z is None or a is None else self.lengthened(Z) * faded(a, self.floor) for Z, a in sizes]
+        found = [Z if Z is None or M is None else self.played(Z, M) for Z, M in both]
         triples = zip(found, self._blocks(m), self._blocks(other), strict=True)
         blocks = Blocks(tuple(b if Z is None else reshape(Z, a.shape) for Z, (a, _), (b, _) in triples))
         return blocks if isinstance(m, Blocks) else join(blocks, self.shapes or ())
+
+    def played(self, Z: Array, M: Array) -> Array:
+        """The direction Z of a matrix M at its length; if M is below the floor, it is shorter."""
+        return self.lengthened(Z) * faded(root_mean_square(M), self.floor)
 
     def seen(self, matrices: Vector, others: Vector) -> Vector:
         """The matrices of one vector and the other blocks of another."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from .._xp import Array
 from ..checks import brief, check_number
 from ..operators import newton_schulz
-from ..operators.polar_factor import check_steps, find_coefficients
+from ..operators.polar_factor import check_precision, check_steps, find_coefficients
 from .adam import Adam
 from .base import FLOOR, LENGTH, registry
 from .matrices import OnMatrices, at_length
@@ -44,6 +44,8 @@ class Muon(OnMatrices):
         length: the root mean square, a number; or the factor by the shape that ``torch.optim.Muon`` calls "original",
             $\sqrt{\max(1,p/q)}$, or "match_rms_adamw", $0.2\sqrt{\max(p,q)}$.
         stacks: whether a block with three axes is a stack; if not, it is a convolution.
+        precision: of `newton_schulz`: "bfloat16", as ``torch.optim.Muon`` has it, "float32", "float64", or None for
+            that of the blocks, and at least float32.
 
     Reference: Jordan et al. (2024); Liu et al. (2025) for the length.
 
@@ -60,12 +62,14 @@ class Muon(OnMatrices):
     coefficients: str | Sequence[Any] = field(default="standard", kw_only=True)
     length: float | str = field(default=LENGTH, kw_only=True)
     stacks: bool = field(default=True, kw_only=True)
+    precision: str | None = field(default=None, kw_only=True)
     name: ClassVar[str] = "muon"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_steps("Muon(steps=...)", self.steps)
         find_coefficients("Muon(coefficients=...)", self.coefficients)
+        check_precision("Muon(precision=...)", self.precision)
         if isinstance(self.length, str):
             if self.length not in RATIOS:
                 names = " or ".join(map(repr, RATIOS))
@@ -75,7 +79,7 @@ class Muon(OnMatrices):
 
     def matrix(self, M: Array) -> Array:
         """The approximate polar factor of a matrix."""
-        return newton_schulz(M, self.steps, self.coefficients)
+        return newton_schulz(M, self.steps, self.coefficients, self.precision)
 
     def lengthened(self, Z: Array) -> Array:
         """An approximate polar factor at the length of the direction."""

@@ -49,7 +49,8 @@ class Soap(OnMatrices):
     $M\leftarrow b_1M+(1-b_1)S$ an average of its own, and R as L from $S^\top S$. The first sample gives the first
     basis, by eigenvalues, and no direction; so no sample is seen in a basis that it has made. After every ``every``
     rounds the basis follows by one power iteration: the columns of Q in the order of their estimated eigenvalues, then
-    Q of the QR factorisation of LQ. A side longer than ``limit`` has no basis: it is that of the coordinates.
+    Q of the QR factorisation of LQ. With ``turn`` the blocks do so in turns, so that no round is slow. A side longer
+    than ``limit`` has no basis: it is that of the coordinates.
 
     Where samples have fewer dimensions than a side, what is left of its basis is any basis of the rest: a change in the
     last digit of a sample, as from another number of processes, changes the direction. A run goes on bit by bit from
@@ -69,6 +70,8 @@ class Soap(OnMatrices):
         b2: the discount of V, L and R, in [0, 1).
         eps: added to the root.
         every: how many rounds a basis lasts.
+        turn: by how many rounds that of the first block turns later, and each next block one round later; None if all
+            turn at once.
         limit: the longest side that gets a basis.
         length: the root mean square of the direction; None for its own, about that of Adam.
         stacks: whether a block with three axes is a stack; if not, it is a convolution.
@@ -88,6 +91,7 @@ class Soap(OnMatrices):
     b2: float = field(default=0.95, kw_only=True)
     eps: float = field(default=1e-8, kw_only=True)
     every: int = field(default=10, kw_only=True)
+    turn: int | None = field(default=None, kw_only=True)
     limit: int = field(default=10000, kw_only=True)
     length: float | None = field(default=None, kw_only=True)
     stacks: bool = field(default=True, kw_only=True)
@@ -102,6 +106,8 @@ class Soap(OnMatrices):
             check_number("Soap(eps=...)", self.eps)
         check_steps("Soap(every=...)", self.every)
         check_steps("Soap(limit=...)", self.limit)
+        if self.turn is not None and (isinstance(self.turn, bool) or not isinstance(self.turn, int)):
+            raise TypeError(f"`Soap(turn=...)` must be None or a whole number; got {self.turn!r}.")
         if self.length is not None:
             check_number("Soap(length=...)", self.length, positive=True)
 
@@ -120,7 +126,7 @@ class Soap(OnMatrices):
     def learn(self, state: SoapState, s: Vector) -> SoapState:
         """Turn the basis if its time has come, then average the sample in."""
         triples = zip(state.blocks.parts, self._counts(state, s), self.as_matrices(s), strict=True)
-        blocks = tuple(part if S is None else self._learned(part, n, S) for part, n, S in triples)
+        blocks = tuple(part if S is None else self._learned(i, part, n, S) for i, (part, n, S) in enumerate(triples))
         return SoapState(state.n.map(lambda n: n + 1), ByBlock(blocks), self.fallback.learn(state.other, s))
 
     def lengthened(self, Z: Array) -> Array:
@@ -148,17 +154,21 @@ class Soap(OnMatrices):
         return [(has, xp.matmul(A, B) if has else A) for has, A, B in sides]
 
     def _adam(self, part: SoapBlock, n: Array, M: Array) -> Array:
+        """Adam's direction of matrices M in the eigenbasis, and back, after n samples."""
         xp, t = _xp.namespace(M), _xp.at_least(n - 1, 0.0)
-        weight = 1.0 if self.b1 is None else _xp.inverse(_weight(self.b1, t))
+        of_m = 1.0 if self.b1 is None else _xp.inverse(weight(self.b1, t))
         root = xp.sqrt(part.v) + self.eps
         A = into(part, M if self.b1 is None else part.m[0]) / _xp.at_least(root, _xp.smallest_normal(root))
-        return back(part, A) * (xp.sqrt(_weight(self.b2, t)) * weight)
+        return back(part, A) * (xp.sqrt(weight(self.b2, t)) * of_m)
 
-    def _learned(self, part: SoapBlock, n: Array, S: Array) -> SoapBlock:
-        xp = _xp.namespace(S)
-        (part,) = _xp.when(xp.any(n == 1), lambda part: (_where(n == 1, _first(part), part),), part)
-        due = (n > 1) & ((n - 1) % self.every == 0)  # n - 1 is the number of directions so far
-        (part,) = _xp.when(xp.any(due), lambda part: (_where(due, _turned(part), part),), part)
+    def due(self, n: Any, i: int = 0) -> Any:
+        """Whether the basis of block i turns, after n samples; n - 1 is the number of directions so far."""
+        return (n > 1) & ((n - 1 - (0 if self.turn is None else self.turn + i)) % self.every == 0)
+
+    def _learned(self, i: int, part: SoapBlock, n: Array, S: Array) -> SoapBlock:
+        xp, due = _xp.namespace(S), self.due(n, i)
+        (part,) = _xp.when(xp.any(n == 1), lambda part: (_where(n == 1, first(part), part),), part)
+        (part,) = _xp.when(xp.any(due), lambda part: (_where(due, turned(part), part),), part)
         seen = n > 0
         square = into(part, S) ** 2
         sides = zip((part.left, part.right), self._grams(S), strict=True)
@@ -176,7 +186,7 @@ class Soap(OnMatrices):
         return b * old + (1 - b) * new
 
 
-def _weight(b: float, t: Array) -> Array:
+def weight(b: float, t: Array) -> Array:
     """1 - b^t, also where it is small."""
     return -_xp.namespace(t).expm1(t * math.log(b)) if b > 0 else _xp.indicator(t > 0, t)
 
@@ -201,7 +211,7 @@ def back(part: SoapBlock, A: Array) -> Array:
     return A
 
 
-def _first(part: SoapBlock) -> SoapBlock:
+def first(part: SoapBlock) -> SoapBlock:
     """The bases of eigenvectors, the largest eigenvalue first."""
     left, right = (
         tuple(side._replace(Q=_xp.namespace(side.G).flip(_xp.eigh(side.G)[1], axis=-1)) for side in sides)
@@ -210,7 +220,7 @@ def _first(part: SoapBlock) -> SoapBlock:
     return part._replace(left=left, right=right)
 
 
-def _turned(part: SoapBlock) -> SoapBlock:
+def turned(part: SoapBlock) -> SoapBlock:
     """The bases after one power iteration; the squares go with their vectors."""
     v, found = part.v, []
     xp = _xp.namespace(v)
@@ -244,6 +254,6 @@ def _where(condition: Array, new: SoapBlock, old: SoapBlock) -> SoapBlock:
 
 registry.add(
     "soap",
-    lambda eps=FLOOR, **options: Soap(fallback=Adam(eps=eps, **options), floor=eps, b1=None, eps=eps),
+    lambda eps=FLOOR, **options: Soap(fallback=Adam(eps=eps, **options), floor=eps, b1=None, eps=eps, turn=0),
     "Adam in the eigenbasis of Shampoo",
 )

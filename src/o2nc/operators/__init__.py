@@ -11,6 +11,7 @@ from .combined import Blockwise, Mixture, check_acts
 from .kronecker import LeftFactor, RightFactor
 from .polar_factor import newton_schulz, polar
 from .scalars import Scalars
+from .smoothed_polar import damped_polar, gaussian_draws, perturbed_polar, shorter_square
 from .toward import Toward
 
 __all__ = [
@@ -29,7 +30,11 @@ __all__ = [
     "check_acts",
     "check_is_operator",
     "check_operators",
+    "damped_polar",
+    "gaussian_draws",
     "newton_schulz",
+    "perturbed_polar",
     "polar",
+    "shorter_square",
     "trusted",
 ]

@@ -44,6 +44,7 @@ EXPRESS = (  # for singular values from 1/1000 to 1
 )
 SAFETY = 1.01  # rounding may bring singular values above 1, where these polynomials are wild
 
+PRECISIONS = (None, "bfloat16", "float32", "float64")
 COEFFICIENTS: dict[str, Coefficients] = {
     "standard": ((3.4445, -4.7750, 2.0315),),  # moves singular values to about 1 fast, and never settles there
     "dion": (
@@ -82,7 +83,15 @@ def find_coefficients(name: str, given: Any) -> Coefficients:
     return found
 
 
-def newton_schulz(A: Array, steps: int = 5, coefficients: str | Sequence[Any] = "standard") -> Array:
+def check_precision(name: str, precision: Any) -> None:
+    """Raise unless this is None or the name of a dtype in which matrices can be multiplied."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"`{name}` must be {', '.join(map(repr, PRECISIONS))}; got {brief(precision)}.")
+
+
+def newton_schulz(
+    A: Array, steps: int = 5, coefficients: str | Sequence[Any] = "standard", precision: str | None = None
+) -> Array:
     r"""An approximate polar factor by Muon's quintic iteration, in float32 or wider; no SVD.
 
     $$X_0=A/\|A\|_F,\qquad X_{i+1}=aX_i+bX_iX_i^\top X_i+c(X_iX_i^\top)^2X_i.$$
@@ -97,6 +106,8 @@ def newton_schulz(A: Array, steps: int = 5, coefficients: str | Sequence[Any] = 
         A: a matrix, of shape (..., p, q).
         steps: how many.
         coefficients: a name, (a, b, c), or a sequence of such for the first steps; the last are for all after them.
+        precision: the dtype of the products, as "bfloat16", which is quicker where there are units for it; None is that
+            of A, or float32 if A is narrower.
 
     Reference: Jordan et al. (2024); for "dion" Ahn et al. (2025), for "polar express" Amsel et al. (2025), Algorithm 1.
 
@@ -111,6 +122,10 @@ def newton_schulz(A: Array, steps: int = 5, coefficients: str | Sequence[Any] = 
     dtype = xp.result_type(A.dtype, xp.float32)  # bfloat16 is slow where there are no units for it
     X = xp.astype(A / xp.where(peak > 0, peak, xp.ones_like(peak)), dtype)  # its squares neither over- nor underflow
     X = X / xp.sqrt(_xp.at_least(xp.sum(X * X, axis=(-2, -1), keepdims=True), 1.0))
+    if precision is not None:
+        if not hasattr(xp, precision):
+            raise ValueError(f"`precision` must be a dtype that the library of `A` has; got {precision!r}.")
+        X = xp.astype(X, getattr(xp, precision))
     tall = A.shape[-2] > A.shape[-1]
     X = xp.matrix_transpose(X) if tall else X  # the Gram matrix of the shorter side
     for a, b, c in (*each, *each[-1:] * steps)[:steps]:

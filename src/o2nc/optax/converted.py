@@ -19,7 +19,7 @@ from .trees import Form, Tree, check_parameters, like, restored, state_dtype, st
 class ConvertState(NamedTuple):
     """What the transformation keeps; in ``conversion`` a vector is `Blocks` of a tree like the parameters."""
 
-    count: jax.Array  # type: ignore[assignment]  # the rounds so far, (); a tuple's own method is hidden, as in Optax
+    count: jax.Array  # type: ignore[assignment]  # the updates so far, (); a tuple's own method is hidden, as in Optax
     conversion: Any  # the state of the conversion
     key: jax.Array  # of the coins to come
     output: Blocks | None  # the output point, if it is not that where gradients are taken

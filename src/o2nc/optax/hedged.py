@@ -9,9 +9,9 @@ import optax
 
 from .. import _xp
 from ..checks import brief, check_number, check_share
-from ..conversions import FixedScale, LearnedScale, PracticalConversion
+from ..conversions import PracticalConversion
 from ..conversions.practical import RATE, RHO, SIGHT, START
-from ..conversions.scales import Scale
+from ..conversions.scales import SCALES
 from ..directions import Direction
 from ..directions.matrices import is_table
 from ..learners import ShortMemoryHedge
@@ -21,8 +21,6 @@ from .converted import transformation
 from .traces import PracticalOnTrees
 from .transformed import Shown, check_uphill, is_transformation, with_transformations
 from .trees import Tree
-
-SCALES: dict[str, Callable[[], Scale]] = {"learned": LearnedScale, "fixed": FixedScale}
 
 
 def hedge(
@@ -34,7 +32,7 @@ def hedge(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
     scale: str = "learned",
-    sight: float = SIGHT,
+    sight: float | None = SIGHT,
     rho: float = RHO,
     c: float = RATE,
     matrices: Callable[[Tree], Tree] | None = None,
@@ -58,6 +56,10 @@ def hedge(
     at least in float32, and updates have the dtypes of the gradients. `report` gives the weights, the regret against
     each expert, and the scale $\sigma$.
 
+    A step is all or nothing. If the squares of a leaf of the gradients sum to more than a millionth of the largest
+    number of the state's dtype, or to no number, updates are 0 and the state stays as it was, bit by bit, but for its
+    ``count``; ``report(state).skipped`` counts such updates. So ``optax.apply_if_finite`` need not be around it.
+
     Args:
         learning_rate: that of AdamW; a number, an array, or a schedule. A learned scale starts there; None is 0.01. A
             schedule multiplies what is learned.
@@ -69,7 +71,8 @@ def hedge(
         eps: that of Adam, and the size of a tracker below which mixtures fade.
         weight_decay: $\lambda$, decoupled, and times the learned scale as the step is.
         scale: "learned", or "fixed" for exactly the learning rate.
-        sight: the part of the steps so far that traces see, $\gamma_t=1-1/(10+\mathrm{sight}\cdot t)$ in step t.
+        sight: the part of the steps so far that traces see, $\gamma_t=1-1/(10+\mathrm{sight}\cdot t)$ in step t;
+            None for the last step only, $\gamma_t=0$.
         rho: the discount of the learner.
         c: the factor of its rate; with 0 weights stay equal for ever.
         matrices: a function from a tree like the parameters to a tree of booleans: which leaves directions of matrices,
@@ -92,7 +95,8 @@ def hedge(
     check_learning_rate(learning_rate)
     for name, value in {"b1": b1, "b2": b2, "rho": rho}.items():
         check_hyperparameter(name, value, check_share)
-    for name, value in {"eps": eps, "weight_decay": weight_decay, "sight": sight, "c": c}.items():
+    numbers = {"eps": eps, "weight_decay": weight_decay, "c": c, **({} if sight is None else {"sight": sight})}
+    for name, value in numbers.items():
         check_hyperparameter(name, value, check_number)
     if not isinstance(scale, str) or scale not in SCALES:
         raise ValueError(f"`scale` must be {' or '.join(map(repr, SCALES))}; got {brief(scale)}.")

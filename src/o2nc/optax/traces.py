@@ -1,12 +1,23 @@
-"""The practical rule with traces that Optax takes for what they are: trees like the parameters."""
+"""The practical rule on trees: with traces like the parameters, all or nothing, and without what sleeps."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
+
+from .. import _xp
+from .._xp import Array
 from ..conversions import PracticalConversion
-from ..conversions.practical import PracticalState
-from ..directions import OnMatrices
-from ..states import ByBlock
-from ..vectors import Blocks, Vector
+from ..conversions.by_block import taken
+from ..conversions.mixtures import Groups, Seen, firsts, shares_of
+from ..conversions.practical import PER_BLOCK, ROOM, PracticalState
+from ..conversions.traces import counts
+from ..directions import Direction, Numbers, OnMatrices
+from ..states import ByBlock, leaves, rebuild
+from ..vectors import Blocks, Vector, zeros_like
+
+TRACKED = ("t", "m", "n", "played", "experts")  # what a step that is left out does not change from the start
 
 
 class Traces(NamedTuple):
@@ -38,9 +49,80 @@ class PracticalOnTrees(PracticalConversion):
     def update(
         self, s: Vector, state: PracticalState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, PracticalState]:
-        """The step of the rule."""
-        dx, after = super().update(s, _together(state), x)
-        return dx, self._apart(after)
+        """The step of the rule; nothing, if the gradient is not finite or too large."""
+        before = _together(state)
+        dx, after = super().update(s, before, x)
+        is_made = (after.t > before.t)[0]
+        learned = {name: getattr(after, name) for name in after._fields if name not in TRACKED}
+        after = after._replace(**_chosen(is_made, learned, {name: getattr(before, name) for name in learned}))
+        return _chosen(is_made, dx, zeros_like(dx)), self._apart(after)
+
+    def sums(self, state: PracticalState) -> dict[str, Array]:
+        """Those of the rule, and how many steps were made."""
+        return {**super().sums(state), "steps": state.t}
+
+    def _tracked(self, s: Vector, square: Array, lr: Array, state: PracticalState) -> PracticalState:
+        xp = _xp.namespace(square)
+        fits = xp.all(square <= ROOM * float(xp.finfo(square.dtype).max))
+        found: PracticalState = _chosen(fits, super()._tracked(s, square, lr, state), state)
+        return found
+
+    def _direction(self, k: int, w: Array, m: Vector, groups: Groups, state: PracticalState) -> Vector:
+        """Directions of matrices are computed if they are awake on any."""
+        each, own, xp = self._directions[k], state.experts[k], _xp.namespace(w)
+        mine = self._matrices(each, m) if len(self._directions) > 1 else []
+        if not mine:
+            return each.direction(own, m)
+
+        def computed(own: Any, m: Blocks) -> tuple[Array, ...]:
+            d = each.direction(own, m)
+            return tuple(d.arrays[i] for i in mine)
+
+        nothing: Any = lambda own, m: tuple(jnp.zeros_like(m.arrays[i]) for i in mine)
+        awake = [
+            counts(xp.concat(shares_of(w, same)), taken(m, state.n, rows)[:, None])[:, same[k]] > 0
+            for rows, same in groups
+            if set(rows) & set(mine)
+        ]
+        whole = jax.lax.cond(xp.any(xp.concat(awake)), computed, nothing, own, m)
+        if len(mine) == len(m.arrays):
+            return Blocks(whole)
+        others = each.direction(own, m).arrays  # of which the matrices are not used, and jit leaves them out
+        at = dict(zip(mine, whole, strict=True))
+        return Blocks(tuple(at.get(i, a) for i, a in enumerate(others)))
+
+    def _matrices(self, each: Direction, m: Vector) -> list[int]:
+        """The blocks on which a direction is one of matrices."""
+        if not isinstance(each, OnMatrices) or not isinstance(m, Blocks):
+            return []
+        return [i for i, on in enumerate(each.on(m)) if on is each]
+
+    def _seen(self, w: Array, s: Vector, groups: Groups, state: PracticalState, unbiased: Numbers) -> list[Seen]:
+        """Directions that are computed entry by entry are functions of the state, and need no memory of their own."""
+        if any(each.whole for each in self._directions) or not isinstance(s, Blocks):
+            return super()._seen(w, s, groups, state, unbiased)
+        return [self._entrywise(rows, firsts(same), state, unbiased) for rows, same in groups]
+
+    def _entrywise(self, rows: list[int], ks: list[int], state: PracticalState, unbiased: Numbers) -> Seen:
+        experts, states = [self._directions[k] for k in ks], tuple(state.experts[k] for k in ks)
+        kept = [value for _, value in leaves(states, kept=PER_BLOCK)]
+        vectors = [state.m, *(value for value in kept if isinstance(value, Blocks))]
+        numbers = [unbiased, *(value for value in kept if isinstance(value, Numbers))]
+
+        def of(numbers: Sequence[Array], m: Array, *pieces: Array) -> list[Array]:
+            unbiased, *others = numbers
+            rest, own_numbers = iter(pieces), iter(others)
+
+            def piece(value: Any) -> Any:
+                if isinstance(value, Blocks):
+                    return next(rest)
+                return Numbers(next(own_numbers)) if isinstance(value, Numbers) else value
+
+            own, hat = rebuild(states, map(piece, kept), PER_BLOCK), m * unbiased
+            return [hat, *(each.direction(one, hat) for each, one in zip(experts, own, strict=True))]
+
+        blocks = [tuple(v.arrays[i] for v in vectors) for i in rows]
+        return Seen(blocks, of, [taken(state.m, c.values, rows) for c in numbers])
 
     def _apart(self, state: PracticalState) -> PracticalState:
         elsewhere = [each.fallback if isinstance(each, OnMatrices) else each for each in self._directions]
@@ -48,6 +130,11 @@ class PracticalOnTrees(PracticalConversion):
         shared = tuple(Blocks(tuple(part[j] for part in state.e.parts)) for j in range(n))
         traces: Any = Traces(shared, ByBlock(tuple(part[n:] for part in state.e.parts)))
         return state._replace(e=traces)
+
+
+def _chosen(condition: Any, new: Any, old: Any) -> Any:
+    """One of two trees, bit by bit."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
 
 
 def _together(state: PracticalState) -> PracticalState:

@@ -3,11 +3,13 @@
 from .. import learners
 from .adagrad import AdaGrad
 from .adaptive import Adaptive
+from .augmented_leader import AugmentedLeader
 from .base import Oracle, registry
 from .binary_entropy import BinaryEntropic
 from .coin_betting import CoinBetting
 from .compared import Compared
 from .constant import Constant
+from .factor_least_squares import LeftLeastSquares, RightLeastSquares
 from .frank_wolfe import FrankWolfe
 from .ftrl import FTRL
 from .full_adagrad import FullAdaGrad
@@ -20,6 +22,7 @@ from .online_newton_step import OnlineNewtonStep
 from .optimistic_omd import OptimisticOMD
 from .over_experts import OverExperts, over_experts
 from .over_oracles import OverOracles
+from .perturbed_leader import PerturbedLeader
 from .prediction_hedge import PredictionHedge
 from .product import Product
 from .solo_ftrl import SoloFTRL
@@ -33,9 +36,9 @@ FixedShare = over_experts(learners.FixedShare)
 OptimisticHedge = over_experts(learners.OptimisticHedge)
 
 __all__ = [
-    "FTRL", "OGD", "OMD", "AdaGrad", "AdaHedge", "Adaptive", "BinaryEntropic", "CoinBetting", "Compared",
-    "Constant", "DiscountedHedge", "Entropic", "Euclidean", "FixedShare", "FrankWolfe", "FullAdaGrad",
-    "FullLeastSquares", "Hedge", "LeastSquares", "OnlineNewtonStep", "OptimisticHedge", "OptimisticOMD", "Oracle",
-    "OverExperts", "OverOracles", "PredictionHedge", "Product", "ShortMemoryHedge", "SoloFTRL", "Squint",
-    "registry",
+    "FTRL", "OGD", "OMD", "AdaGrad", "AdaHedge", "Adaptive", "AugmentedLeader", "BinaryEntropic", "CoinBetting",
+    "Compared", "Constant", "DiscountedHedge", "Entropic", "Euclidean", "FixedShare", "FrankWolfe", "FullAdaGrad",
+    "FullLeastSquares", "Hedge", "LeastSquares", "LeftLeastSquares", "OnlineNewtonStep", "OptimisticHedge",
+    "OptimisticOMD", "Oracle", "OverExperts", "OverOracles", "PerturbedLeader", "PredictionHedge", "Product",
+    "RightLeastSquares", "ShortMemoryHedge", "SoloFTRL", "Squint", "registry",
 ]  # fmt: skip

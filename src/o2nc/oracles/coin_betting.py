@@ -1,6 +1,7 @@
 """Coin betting: nothing to tune, and against the identity next to no regret."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -102,6 +103,16 @@ class CoinBetting(OverSet):
         E = self.set.gradient_factor(x) ** 2 * energy
         excess = math.sqrt(E) if self.scale == 0 else min(math.sqrt(E), E / (4 * self.scale))
         return self.endowment * math.hypot(self.scale, math.sqrt(E)) + self.set.diameter(x) * excess
+
+    def bound_against(self, x: Vector, r: float, sizes: Sequence[float]) -> float:
+        """The stated bound against a point at distance r from the start, when the gradients had these norms."""
+        C = max(self.scale, *sizes)
+        if C == 0:
+            return 0.0
+        a = math.fsum(sizes) / C  # at least A_T / C_T, and the bound grows with it
+        b = (1 + math.pi * a / 2) ** -0.5
+        bet = r * math.sqrt((1 + a) * math.log1p((1 + a) * (r / (self.endowment * b)) ** 2))
+        return C * (self.endowment * (1 - b) + bet) + self.set.diameter(x) * (C - self.scale)
 
 
 def inward(S: OperatorSet, g: Coordinates, state: CoinBettingState) -> Coordinates:

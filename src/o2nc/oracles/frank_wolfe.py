@@ -1,6 +1,7 @@
 """Online Frank-Wolfe: no projection."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import _xp
@@ -71,6 +72,11 @@ class FrankWolfe(OverSet):
     def regret_bound(self, x: Vector, energy: float) -> float:
         """inf: the bound counts rounds, since small gradients in many rounds may cost much and have little energy."""
         return math.inf
+
+    def bound_against(self, x: Vector, r: float, sizes: Sequence[float]) -> float:
+        """The stated bound against a point at distance r from the start, when the gradients had these norms."""
+        one, more = math.fsum(sizes), math.fsum(size**1.5 for size in sizes)
+        return r**2 / (2 * self.eta) + 2 * math.cbrt(self.set.diameter(x) ** 2 * self.eta * one * more**2)
 
 
 registry.add(

@@ -41,17 +41,17 @@ def check_is_learner(learner: Any) -> None:
         raise TypeError(f"`learner` must have the methods `init`, `play` and `learn`; got {learner!r}.")
 
 
-def discount_and_radius(constants: Nonsmooth, noise: float) -> tuple[float, float]:
-    r"""The minimiser (b, D) of $\frac M{DT}+\nu B\sqrt a+\frac{12\lambda D^2}{a^2}$ with a = 1 - b and nu = ``noise``.
+def discount_and_radius(constants: Nonsmooth, noise: float, spread: float = 1.0) -> tuple[float, float]:
+    r"""The minimiser (b, D) of $\frac M{DT}+\nu B\sqrt a+\frac{12r\lambda D^2}{a^2}$, a = 1 - b, nu = ``noise``.
 
     These are the leading terms of the bounds on the measure of both exponentiated conversions: what the objective can
-    fall, the noise and the discounted regret, and the spread of the points that are averaged.
+    fall, the noise and the discounted regret, and the spread of the points that are averaged, where r = ``spread``.
 
     >>> b, D = discount_and_radius(Nonsmooth(L=1.0, M=1.0, sigma=0.0, lam=1.0, T=1000), 2.0)
     >>> print(f"{b:.4f} {D:.5f}")
     0.9521 0.00457
     """
-    M, lam, T = constants.M, constants.lam, constants.T
+    M, lam, T = constants.M, spread * constants.lam, constants.T
     a = (2 / (noise * constants.B)) ** (6 / 7) * (24 * lam * M**2 / T**2) ** (2 / 7)
     if a >= 1:
         needed = (24 * lam) ** 0.5 * M * (2 / (noise * constants.B)) ** 1.5

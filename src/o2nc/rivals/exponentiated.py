@@ -1,15 +1,14 @@
 """The conversion by discounted regret: steps scaled by exponential variables, a discounted average as output."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_horizon
 from ..conversions.average import Average, no_average
-from ..conversions.base import Conversion, as_scalar, check_given
+from ..conversions.base import as_scalar, check_given
 from ..vectors import Vector, check_like, check_vector, zero_scalar
-from .displacement import DisplacementLearner, check_is_learner
+from .discounted import DiscountedConversion
 
 
 class ExponentiatedState(NamedTuple):
@@ -20,18 +19,8 @@ class ExponentiatedState(NamedTuple):
     average: Average  # the discounted average x_bar_{t-1}, and that of round tau
 
 
-@runtime_checkable
-class DiscountedLearner(DisplacementLearner, Protocol):
-    """A `DisplacementLearner` whose losses are discounted: its discount ``b`` is that of the average as well."""
-
-    @property
-    def b(self) -> float:
-        """The discount, at least 0 and less than 1."""
-        ...
-
-
 @dataclass(frozen=True)
-class ExponentiatedConversion(Conversion):
+class ExponentiatedConversion(DiscountedConversion):
     r"""The exponentiated, or discounted-to-nonconvex, conversion: every step is scaled by an exponential variable.
 
     $$x_t=x_{t-1}+q_t\Delta_t,\quad q_t\sim\mathrm{Exp}(1),\qquad E[s_t]=\nabla f(x_t),\qquad
@@ -68,25 +57,6 @@ class ExponentiatedConversion(Conversion):
     True
     """
 
-    learner: DiscountedLearner
-    T: int
-
-    def __post_init__(self) -> None:
-        check_is_learner(self.learner)
-        if not isinstance(self.learner, DiscountedLearner):
-            raise TypeError(f"`learner` must have a discount `b`; got {self.learner!r}.")
-        check_horizon(self.T)
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """The point, and the coins tau and r."""
-        return frozenset({"tau", "x", "r"})
-
-    @property
-    def horizon(self) -> int | None:
-        """T."""
-        return self.T
-
     def init(self, x: Vector, *, tau: Any = None) -> ExponentiatedState:
         """Nothing averaged."""
         check_vector("x", x)
@@ -98,15 +68,10 @@ class ExponentiatedConversion(Conversion):
         """Finish round t with the sample ``s`` at x_t = ``x``, begin round t + 1 with the uniform ``r`` for q_{t+1}."""
         check_given(self, x=x, r=r)
         check_like("s", s, state.average.mean)
-        b = self.learner.b
-        c = (1 - b) + b * state.c  # 1 - b^t
+        c, average = self.averaged(state.c, state.average, x)
         learner = self.learner.learn(state.learner, s)
         q = exponential(as_scalar(r, zero_scalar(s)))
-        return self.learner.play(learner) * q, ExponentiatedState(learner, c, state.average.add(x, (1 - b) / c))
-
-    def output(self, state: ExponentiatedState, x: Vector) -> Vector:
-        """x_bar_tau once round tau is over, x_bar_t before."""
-        return state.average.output
+        return self.learner.play(learner) * q, ExponentiatedState(learner, c, average)
 
 
 def exponential(r: Array) -> Array:

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
-from ..checks import check_horizon, check_number
+from ..checks import check_number
 from ..constants import Nonsmooth
 from ..conversions.average import Average, no_average
-from ..conversions.base import Conversion, as_scalar, check_given, registry, uniform_round
-from ..vectors import Vector, check_like, check_vector, leaf, project_ball, where, zero_scalar, zeros_like
+from ..conversions.base import as_scalar, check_given, registry
+from ..vectors import Vector, check_like, check_vector, leaf, project_ball, zero_scalar, zeros_like
 from .displacement import DisplacementLearner, check_is_learner
+from .epochs import EpochConversion, restarted
 
 
 class BallOGDState(NamedTuple):
@@ -67,7 +68,7 @@ class ShiftingState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShiftingConversion(Conversion):
+class ShiftingConversion(EpochConversion):
     r"""The online-to-nonconvex conversion by $K$-shifting regret: a learner of displacements, reset every epoch.
 
     $$x_n=x_{n-1}+\Delta_n,\qquad w_n=x_{n-1}+r_n\Delta_n,\qquad E[s_n]=\nabla f(w_n),\qquad
@@ -107,11 +108,7 @@ class ShiftingConversion(Conversion):
 
     def __post_init__(self) -> None:
         check_is_learner(self.learner)
-        check_horizon(self.T)
-        if isinstance(self.epoch, bool) or not isinstance(self.epoch, int):
-            raise TypeError(f"`epoch` must be a whole number; got {self.epoch!r}.")
-        if not 1 <= self.epoch <= self.T:
-            raise ValueError(f"`epoch` must be at least 1 and at most T = {self.T}; got {self.epoch}.")
+        super().__post_init__()
 
     @classmethod
     def tuned(cls, constants: Nonsmooth, delta: float | None = None) -> "ShiftingConversion":
@@ -142,22 +139,12 @@ class ShiftingConversion(Conversion):
     @property
     def needs(self) -> frozenset[str]:
         """The point, and the coins tau and r."""
-        return frozenset({"tau", "x", "r"})
-
-    @property
-    def horizon(self) -> int | None:
-        """T."""
-        return self.T
-
-    def tau(self, u: float, rounds: int) -> int:
-        """The last round of an epoch drawn uniformly, from ``u`` uniform on [0, 1)."""
-        return self.epoch * uniform_round(u, self.T // self.epoch)
+        return super().needs | {"r"}
 
     def init(self, x: Vector, *, tau: Any = None) -> ShiftingState:
         """Nothing averaged; the end of the last epoch if ``tau`` is not given."""
         check_vector("x", x)
-        last = self.T // self.epoch * self.epoch
-        return ShiftingState(self.learner.init(x), r=zero_scalar(x), average=no_average(x, tau, last))
+        return ShiftingState(self.learner.init(x), r=zero_scalar(x), average=no_average(x, tau, self.last))
 
     def update(
         self, s: Vector, state: ShiftingState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -169,14 +156,10 @@ class ShiftingConversion(Conversion):
         before = _xp.like((n - 1) % self.epoch, leaf(s))  # rounds of this epoch that are over
         ends = n % self.epoch == 0
         fresh, learned = self.learner.init(s), self.learner.learn(state.learner, s)
-        learner = type(learned)(*(where(ends, u, v) for u, v in zip(fresh, learned, strict=True)))
+        learner = restarted(ends, fresh, learned)
         r = as_scalar(r, zero_scalar(s))
         dw = play(state.learner) * (1 - state.r) + play(learner) * r  # x_n - w_n, then w_{n+1} - x_n
         return dw, ShiftingState(learner, r, state.average.add(x, 1 / (before + 1)))
-
-    def output(self, state: ShiftingState, x: Vector) -> Vector:
-        """The average of the epoch that ends in round tau once that is over, of the epoch so far before."""
-        return state.average.output
 
 
 registry.add("shifting", lambda _: ShiftingConversion(BallOGD(D=1.0, eta=0.5), epoch=2, T=100), "shifting regret")

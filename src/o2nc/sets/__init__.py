@@ -3,6 +3,8 @@
 from .base import OperatorSet, registry
 from .block_box import BlockBox
 from .box import Box
+from .contractions import Contractions
+from .diagonal_ball import DiagonalBall
 from .fantope import Fantope
 from .hull import Hull
 from .kronecker import LeftFactors, RightFactors
@@ -14,6 +16,8 @@ from .wide import WideBlockBox, WideBox, WideSpectral
 __all__ = [
     "BlockBox",
     "Box",
+    "Contractions",
+    "DiagonalBall",
     "Fantope",
     "Hull",
     "LeftFactors",

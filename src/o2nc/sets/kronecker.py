@@ -5,7 +5,7 @@ A product A X B is not linear in (A, B), so it is no set of operators for an onl
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -53,6 +53,16 @@ class _OneSided(Static):
     def minimize(self, g: Array) -> Array:
         """The minimiser over the factors."""
         return self.factors.minimize(g)
+
+    @property
+    def from_ball(self) -> Callable[[Array], Array]:
+        """That of the factors, if they are a ball."""
+        return self.factors.from_ball  # type: ignore[attr-defined]
+
+    @property
+    def radius(self) -> float:
+        """That of the factors, if they are a ball."""
+        return self.factors.radius  # type: ignore[attr-defined]
 
     def diameter(self, x: Vector) -> float:
         """That of the factors."""
@@ -146,6 +156,8 @@ def check_factors(name: str, factors: Any) -> None:
     """Raise unless ``factors`` is a set of matrices, in the coordinates of the matrix itself."""
     if isinstance(factors, (type, _OneSided)) or not isinstance(factors, OperatorSet) or factors.axes != 2:
         raise TypeError(f"`{name}` must be a set of matrices, as SpectralBall(); got {factors!r}.")
+    if not getattr(factors, "symmetric", True):
+        raise TypeError(f"`{name}` must be a set of symmetric matrices, as SpectralBall(); got {factors!r}.")
 
 
 def squarest(x: Vector) -> tuple[int, int]:

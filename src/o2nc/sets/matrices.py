@@ -11,6 +11,7 @@ class Matrices(Static):
     """Symmetric matrices of norm at most 1, in the coordinates of the matrix itself."""
 
     axes = 2
+    symmetric = True  # whether all of its matrices are
 
     def start(self, x: Array) -> Array:
         """The identity."""

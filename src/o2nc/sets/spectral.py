@@ -40,6 +40,15 @@ class Spectral(Matrices):
 
         return _xp.spectral_map(best, g)
 
+    def from_ball(self, X: Array) -> Array:
+        """The point for a matrix of norm at most 1: the centre of the ball, and its radius times the symmetric part."""
+        return (self.low + self.high) / 2 * _xp.eye(X.shape[-1], X) + self.radius * _xp.symmetric(X)
+
+    @property
+    def radius(self) -> float:
+        """Half of high - low: the set is a ball of the operator norm."""
+        return (self.high - self.low) / 2
+
     def diameter(self, x: Vector) -> float:
         """(high - low) sqrt(d), the Frobenius distance of high I and low I."""
         return (self.high - self.low) * math.sqrt(x.shape[-1])

@@ -10,9 +10,10 @@ except ModuleNotFoundError as error:
     ) from error
 
 from .converted import Converted
+from .factories import for_trainer, register_timm
 from .hedged import Hedged
 from .logging import log
 from .model_groups import Groups, groups
 from .shadow import Shadow
 
-__all__ = ["Converted", "Groups", "Hedged", "Shadow", "groups", "log"]
+__all__ = ["Converted", "Groups", "Hedged", "Shadow", "for_trainer", "groups", "log", "register_timm"]

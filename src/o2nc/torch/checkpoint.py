@@ -19,7 +19,7 @@ from ..vectors import Blocks
 from .parameter_groups import check_choice, listed
 from .shards import laid_out, local
 
-VERSION = 3  # of the layout of ``state_dict``
+VERSION = 4  # of the layout of ``state_dict``
 NUMBERS = 4  # that Philox makes of one counter
 BY_BLOCK = (Blocks, ByBlock)
 NONNEGATIVE = frozenset(
@@ -125,9 +125,17 @@ class Optimizer(torch.optim.Optimizer):
     def __init__(self, params: Any, defaults: dict[str, Any], nonfinite: str):
         check_choice("nonfinite", nonfinite, ("raise", "skip"))
         self.nonfinite = nonfinite
-        super().__init__(listed(params) or [{"params": []}], defaults)
+        is_alone = isinstance(params, torch.Tensor)  # torch refuses it
+        super().__init__(params if is_alone else listed(params), defaults)
         if not any(group["params"] for group in self.param_groups):
             raise ValueError("`params` must hold at least one parameter; got none.")
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters. One that is in the group twice is there once, after the warning of torch."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        firsts = sorted({id(p): k for k, p in reversed(list(enumerate(group["params"])))}.values())
+        group.update({key: [group[key][k] for k in firsts] for key in ("params", "param_names") if key in group})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -241,7 +249,7 @@ def check_version(found: Any, name: str) -> None:
     >>> check_version(1, "Hedged")
     Traceback (most recent call last):
         ...
-    ValueError: `state_dict` must be of `Hedged`, version 3; got version 1.
+    ValueError: `state_dict` must be of `Hedged`, version 4; got version 1.
     """
     if found != VERSION:
         got = "one of another optimizer" if found is None else f"version {found}"

@@ -108,8 +108,8 @@ class Converted(checkpoint.Optimizer):
         param_group = groups.listed_group(param_group)
         groups.check_keys("A group of `Converted`", param_group, OPTIONS)
         groups.check_group({**self.defaults, **param_group})
-        self.state.clear()
         super().add_param_group({**param_group, "run": self._run})
+        self.state.clear()
         self._stated = None
 
     @property
@@ -176,8 +176,7 @@ class Converted(checkpoint.Optimizer):
         if not self._run["void"]:
             self._a_priori()  # so that each process knows it when it makes a report alone
         self._keep(self._entries(state, x, t))
-        for p, a in zip(self._params, x.arrays, strict=True):
-            p.copy_(a)  # last: what fails has failed before
+        self._write(x)
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
@@ -185,7 +184,8 @@ class Converted(checkpoint.Optimizer):
         blocks, dtype = [], self._dtype
         for group in self.param_groups:
             for p in group["params"]:
-                groups.check_dense(p)
+                if p.grad is not None:
+                    groups.check_dense(p.grad)
                 g = torch.zeros_like(p, dtype=dtype) if p.grad is None else laid_out(p.grad, p).to(dtype, copy=True)
                 blocks.append(-g if group["maximize"] else g)
         return Blocks(tuple(blocks))
@@ -272,9 +272,19 @@ class Converted(checkpoint.Optimizer):
             return
         self._check_held(self.held)
         if self.t:  # before the first round both are where the parameters are
-            for p, a in zip(self._params, (self._output() if point == "output" else self._point()).arrays, strict=True):
-                p.copy_(a)
+            self._write(self._output() if point == "output" else self._point())
         self._set(held=point)
+
+    def _write(self, point: Blocks) -> None:
+        """Let the parameters hold a point; if that fails, those that they held."""
+        before = [p.detach().clone() for p in self._params]
+        try:
+            for p, a in zip(self._params, point.arrays, strict=True):
+                p.copy_(a)
+        except BaseException:
+            for p, a in zip(self._params, before, strict=True):
+                p.copy_(a)
+            raise
 
     def _output(self) -> Blocks:
         with replicated(self._params):

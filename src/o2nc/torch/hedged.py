@@ -1,32 +1,33 @@
 """An optimizer that hedges between the directions of others."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
-from ..conversions.practical import RATE, RHO, SIGHT, START
-from ..directions import Mask, find
+from ..conversions.practical import RATE, RHO, ROOM, SIGHT, START
 from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
+from .experts import Experts, chosen, renewed
 from .parameter_groups import (
     OPTIONS,
     check_dense,
     check_flags,
     check_group,
+    check_implementation,
     check_keys,
     check_options,
     check_shared,
     listed_group,
-    tensors,
     width,
 )
 from .report import Report, practical
-from .shadow import Shadow, shadowed
 from .shards import laid_out, local, split_axes
-from .state import Experts, Table, masked, taken
+from .state import Table
 from .step import Step
 
-SAME = ("experts", "scale", "weights")  # what a checkpoint cannot change
+SAME = ("experts", "scale", "weights", "precision")  # what neither a checkpoint nor a caller can change
 PATIENCE = 200  # steps after which learners that have not moved are named
 
 
@@ -52,7 +53,7 @@ class Hedged(Optimizer):
             ``weight_decay``, ``experts``, ``scale``, ``weights``, ``matrices`` and ``maximize``.
         lr: the learning rate, that of AdamW; a number or a tensor with one entry. A learned scale starts there; None
             is 0.01. A scheduler multiplies what is learned.
-        experts: names, as "muon", "soap", "adam", "momentum", "sign", "polar" and "shampoo"; directions of
+        experts: names, as "muon", "soap", "adam", "momentum", "sign", "polar", "shampoo", "leon"; directions of
             `o2nc.directions`, or your own; functions of the tracker; or optimizers of torch, as ``torch.optim.NAdam``
             or `Shadow`.
         betas: $b_1$ of the tracker and $b_2$ of the squared gradients of Adam.
@@ -63,14 +64,20 @@ class Hedged(Optimizer):
             "group", or in each "tensor".
         matrices: whether directions of matrices, as "muon", take tensors with two axes or more as such; None for all
             but tables, with eight times as many rows as columns. On others they are "adam".
-        sight: the part of the steps so far that traces see, $\gamma_n=1-1/(10+\mathrm{sight}\cdot n)$ in step n.
+        precision: the dtype in which "muon" multiplies matrices: "bfloat16" as in ``torch.optim.Muon``, "float32",
+            "float64", or None for that of the state.
+        sight: the part of the steps so far that traces see, $\gamma_n=1-1/(10+\mathrm{sight}\cdot n)$ in step n; None
+            for the last step only, $\gamma_n=0$: then elementwise experts need no memory for traces.
         rho: the discount of the learner.
         c: the factor of its rate; with 0 weights stay equal for ever.
         maximize: whether the objective is maximised.
         nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step. Either way
             neither parameters nor state change.
-        foreach: whether small tensors are packed and large ones cut; None is True. The numbers are the same.
+        foreach: whether small tensors are stacked and large ones cut; None is True. The numbers are the same up to
+            rounding.
         compile: whether the elementwise work is compiled, with ``torch.compile``.
+        fused: None, True or False, for callers that tell every optimizer; it changes nothing, ``compile`` fuses.
+            ``foreach`` and ``fused`` in groups are taken too, and change nothing.
 
     Reference: `o2nc.conversions.PracticalConversion`, of which this is the fast path; they agree.
 
@@ -88,7 +95,7 @@ class Hedged(Optimizer):
         self,
         params: Any,
         lr: float | torch.Tensor | None = None,
-        experts: Any = ("muon", "soap"),
+        experts: Sequence[Any] = ("muon", "soap"),
         *,
         betas: tuple[float, float] = (0.95, 0.999),
         eps: float = 1e-8,
@@ -96,26 +103,31 @@ class Hedged(Optimizer):
         scale: str = "learned",
         weights: str = "shared",
         matrices: bool | None = None,
-        sight: float = SIGHT,
+        precision: str | None = None,
+        sight: float | None = SIGHT,
         rho: float = RHO,
         c: float = RATE,
         maximize: bool = False,
         nonfinite: str = "raise",
         foreach: bool | None = None,
         compile: bool = False,
+        fused: bool | None = None,
     ):
-        check_flags({"foreach": True if foreach is None else foreach, "compile": compile})
+        check_flags({"compile": compile})
+        check_implementation({"foreach": foreach, "fused": fused})
         self.foreach, self.compile = foreach is not False, compile
         self._experts: list[Experts] = []
+        self._fixed: list[dict[str, Any]] = []  # of each group, the options that stay
         self._first_of: dict[Any, dict[str, Any]] = {}  # of the groups with shared weights, by experts
         defaults = {
             "lr": START if lr is None else lr, "experts": experts, "betas": betas, "eps": eps,
-            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices, "sight": sight,
+            "weight_decay": weight_decay, "scale": scale, "weights": weights, "matrices": matrices,
+            "precision": precision, "sight": sight,
             "rho": rho, "c": c, "maximize": maximize, "version": VERSION,
         }  # fmt: skip
         super().__init__(params, defaults, nonfinite)
 
-    _own = ("nonfinite", "foreach", "compile", "_experts")
+    _own = ("nonfinite", "foreach", "compile", "_experts", "_fixed")
     _table: Table | None = None
     _is_patient = True  # until the learners were looked at
 
@@ -124,6 +136,7 @@ class Hedged(Optimizer):
         group = {**self.defaults, **listed_group(param_group)}
         check_keys("A group of `Hedged`", group, OPTIONS)
         check_options(group)
+        check_implementation(group)
         check_group(group)
         experts = chosen(group)
         group["experts"] = tuple(experts)
@@ -133,48 +146,47 @@ class Hedged(Optimizer):
         if group["weights"] == "shared":
             self._first_of.setdefault(group["experts"], self.param_groups[-1])
         self._experts.append(experts)
+        self._fixed.append(fixed(self.param_groups[-1]))
         self._table = None
 
     @property
     def table(self) -> Table:
         """The index of the state, made anew after parameters were added or cast, or the state was replaced."""
         if self._table is None or not self._table.is_current(self.param_groups, self.state):
-            self._table = Table(self.param_groups, self._experts, self.state)
+            self._table = Table(self.param_groups, self._experts, self.state, self.foreach, self.compile)
         return self._table
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _step(self) -> None:
-        for group in self.param_groups:
+        for k, (group, was) in enumerate(zip(self.param_groups, self._fixed, strict=True)):
             check_options(group)
+            check_fixed(k, was, fixed(group))
         table = self.table
         s = [check_gradient(p, cut) for p, cut in zip(table.params, table.is_sharded, strict=True)]
         rows = tuple(row for row, g in enumerate(s) if g is not None)
-        if not rows and not any(table.is_sharded):
+        if not rows and not table.is_cut:
             return
-        there = torch.tensor([p.grad is not None for p in table.params])
-        fresh = [table.params[row] for row in rows if not self.state.get(table.params[row])]
+        there = np.asarray([p.grad is not None for p in table.params], float)
+        new = table.fresh(rows)
+        fresh = [table.params[row] for row in new]
         try:
-            table.start(rows)
-            step = Step(table, s, rows, self.foreach, self.compile)
-            judgement = step.judge(there)
+            table.start(new)
+            step = Step(table, s, rows, self.compile)
+            squares, is_there = step.check(there)
         except BaseException:
             self._forget(fresh)
             raise
-        is_finite = bool(judgement.squares.isfinite().all())
-        found = tuple(row for row, is_there in zip(rows, judgement.there[list(rows)].tolist(), strict=True) if is_there)
-        if not found or not is_finite:
+        found = rows if is_there[step.rows].all() else tuple(row for row in rows if is_there[row])
+        if not found or not are_finite(squares, table.params):
             self._forget(fresh)
-            if not is_finite:
+            if found:
                 self.refuse_nonfinite()
             return
         if found != rows:  # shards for which no process has a gradient
-            step = Step(table, s, found, self.foreach, self.compile)
-        numbers = table.snapshot()
+            step = Step(table, s, found, self.compile)
         try:
-            step.learn(judgement)
-            step.prepare()
+            step.prepare(squares)
         except BaseException:
-            table.restore(numbers)
             self._forget(fresh)
             raise
         step.move()
@@ -198,7 +210,7 @@ class Hedged(Optimizer):
     def _check_groups(self, groups: list[dict[str, Any]]) -> None:
         for k, (group, here) in enumerate(zip(groups, self.param_groups, strict=True)):
             check_version(group.get("version") if "experts" in group else None, "Hedged")
-            was, now = ({f"{name} of group {k}": str(each.get(name)) for name in SAME} for each in (group, here))
+            was, now = ({f"{name} of group {k}": str(a) for name, a in fixed(each).items()} for each in (group, here))
             check_same(was, now, "experts and learners")
             check_keys(f"`state_dict['param_groups'][{k}]`", group, OPTIONS, is_full=True)
             check_options(group)
@@ -227,11 +239,11 @@ class Hedged(Optimizer):
             return
         self._is_patient = False
         for rows, learner in table.learners:
-            if learner.K > 1 and (learner.now() - 1 / learner.K).abs().max() < 1e-3:
+            if learner.K > 1 and learner.group["c"] > 0 and np.abs(learner.now() - 1 / learner.K).max() < 1e-3:
                 experts = ", ".join(self._experts[table.group_of[rows[0]]])
                 warnings.warn(
                     f"After {PATIENCE} steps the weights of {experts} are still those of the start. There is nothing "
-                    "to learn if the experts are the same for these parameters, or the learning rate is too small.",
+                    "to learn if the experts are the same for these parameters.",
                     stacklevel=2,
                 )
 
@@ -243,36 +255,29 @@ class Hedged(Optimizer):
                 self._first_of.setdefault(group["experts"], group)
 
 
-def chosen(group: dict[str, Any]) -> Experts:
-    """The experts of a group, from what was given; raise unless each is one, and there once."""
-    given, options = group["experts"], named(group)
-    if isinstance(given, str) or not isinstance(given, (tuple, list)) or not given:
-        raise ValueError(f"`experts` must be a tuple of at least one expert; got {given!r}.")
-    seen = [shadowed(each) for each in given]
-    directions = [s if isinstance(s, Shadow) else find(f"experts[{k}]", s, **options) for k, s in enumerate(seen)]
-    names = [direction.name for direction in directions]
-    if len(set(names)) < len(names):
-        raise ValueError(f"`experts` must have different names; got {names}.")
-    for mask in (each for each in directions if type(each) is Mask):
-        for p in tensors(group):
-            masked(mask, p, torch.zeros_like(p, dtype=width(p)))  # raises if it does not fit
-    for each, p in ((each, p) for each in directions for p in tensors(group)):
-        if isinstance(each, Shadow) and taken(each, p, group) is each:
-            each.form(p.shape, width(p), p.device)  # raises if the class refuses it
-    return {d.name: (d, isinstance(each, (str, Shadow))) for d, each in zip(directions, seen, strict=True)}
+def fixed(group: dict[str, Any]) -> dict[str, Any]:
+    """The options of a group that cannot change; of the sight, whether there is one."""
+    return {**{name: group.get(name) for name in SAME}, "sight": None if group.get("sight") is None else "a number"}
 
 
-def named(group: dict[str, Any]) -> dict[str, Any]:
-    """The options of experts of a group that are given by name."""
-    return {"b2": group["betas"][1], "eps": group["eps"]}
+def check_fixed(k: int, was: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise if an option has changed that cannot, since the state depends on it."""
+    for name in was:
+        if was[name] != now[name]:
+            raise ValueError(
+                f"`{name}` of group {k} must stay {was[name]!r}, as it was when the group was added; got {now[name]!r}."
+            )
 
 
-def renewed(experts: Experts, group: dict[str, Any]) -> Experts:
-    """The experts of a group, those that were given by name with its options as they are now."""
-    return {
-        name: (find(name, name, **named(group)) if is_named and not isinstance(each, Shadow) else each, is_named)
-        for name, (each, is_named) in experts.items()
-    }
+def are_finite(squares: Any, params: list[torch.Tensor]) -> bool:
+    """Whether the sums of squared gradients are finite, with room for what a step makes of them.
+
+    >>> are_finite(np.asarray([1e30]), [torch.zeros(1)]), are_finite(np.asarray([1e37]), [torch.zeros(1)])
+    (True, False)
+    """
+    if (squares <= ROOM * torch.finfo(torch.float32).max).all():  # nearly always
+        return True
+    return all(square <= ROOM * torch.finfo(width(p)).max for square, p in zip(squares, params, strict=True))
 
 
 def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:
@@ -280,7 +285,7 @@ def check_gradient(p: torch.Tensor, is_sharded: bool) -> torch.Tensor | None:
 
     None if there is none; but for a shard of a parameter it is 0, since another process may have one for its own.
     """
-    if p.grad is None:
+    if (grad := p.grad) is None:
         return torch.zeros_like(local(p)) if is_sharded and split_axes(p) and p.requires_grad else None
-    check_dense(p)
-    return local(laid_out(p.grad, p)).contiguous() if is_sharded else p.grad.contiguous()
+    check_dense(grad)
+    return local(laid_out(grad, p)).contiguous() if is_sharded else grad.contiguous()

@@ -1,8 +1,9 @@
 """Fused kernels: what a step of `Hedged` does to one bucket, in place.
 
-All tensors are flat, and numbers are floats or broadcast. The elementwise directions with names have kernels, which are
-a second spelling of the formulas in `o2nc.directions`. All others are computed by their pure functions, tensor by
-tensor, and a kernel reads what was found.
+Tensors are of shape (rows, entries) and numbers of shape (rows, 1), or flat and floats if there is one row; compiled
+code sees lines of at most `o2nc.torch.stacks.LINE` entries in the place of rows, since it is slow at longer sums. The
+elementwise directions with names have kernels, which are a second spelling of the formulas in `o2nc.directions`. All
+others are computed before, and a kernel reads what was found.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +16,17 @@ from ..directions import Adam, Mask, Momentum, Sign
 from ..directions.base import FLOOR, LENGTH
 
 Tensor = torch.Tensor
+FACTORS = ("one", "hat", "adam")  # of the arrays of kernels
+NEVER = 10_000  # uses of what was computed: after fewer, compiled code would store it
 
 
 class View(NamedTuple):
-    """What a kernel sees of one or more tensors: flat, and any piece of them."""
+    """What a kernel sees of some tensors, or of a piece of one."""
 
     m: Tensor  # the tracker
     root: Any = None  # of the average squared gradient, where a direction needs it
     floor: Any = 0.0  # eps, in the units of the root
-    kept: Mapping[str, Tensor] = {}  # masks, and directions that were computed tensor by tensor
+    kept: Mapping[str, Tensor] = {}  # masks, and directions that were computed before
     low: Any = FLOOR  # eps, in the units of the tracker
 
 
@@ -35,13 +38,18 @@ class Kernel(NamedTuple):
     """
 
     array: Callable[[View, str, Any], Tensor]
-    factor: str  # of the array: "one", "hat" (that of m^) or "adam"
+    factor: str  # of the array, one of `FACTORS`: 1, that of m^, or adam's
     key: str = ""  # of the tensor that it reads besides the tracker
 
     @property
     def is_stored(self) -> bool:
-        """Whether it reads a direction that was computed tensor by tensor."""
+        """Whether it reads a direction that was computed before."""
         return self.array is stored
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the array must be computed."""
+        return self.array not in (momentum, stored)
 
     def of(self, view: View, out: Any = None) -> Tensor:
         """The array; in ``out`` if it must be computed, so that no memory is asked of the system."""
@@ -90,56 +98,86 @@ def kernel_of(name: str, direction: Any, is_named: bool) -> Kernel:
     return fused.get(type(direction), Kernel(stored, "one", f"d.{name}"))
 
 
-def sums(a: Tensor, b: Tensor, owner: Tensor | None, rows: int) -> Tensor:
-    """<a, b> on each tensor of a bucket, of shape (rows,).
+def sums(a: Tensor, b: Tensor, product: Any = None) -> Tensor:
+    """<a, b> of each row; ``product`` is memory for the products.
 
-    >>> sums(torch.arange(4.0), torch.ones(4), torch.tensor([0, 0, 1, 1]), 2)
+    >>> sums(torch.arange(4.0).view(2, 2), torch.ones(2, 2))
     tensor([1., 5.])
     """
-    if owner is not None:
-        return torch.zeros(rows, dtype=a.dtype, device=a.device).index_add_(0, owner, a * b)
-    if torch.compiler.is_compiling():
-        return (a * b).sum().reshape(1)  # is fused with what makes a and b
-    return torch.dot(a, b).reshape(1)
+    if torch.compiler.is_compiling():  # is fused with what makes a and b
+        return (a * b).sum(-1)
+    return torch.dot(a, b) if a.ndim == 1 else torch.mul(a, b, out=product).sum(-1)
 
 
-def judge(s: Tensor, traces: Sequence[Tensor], owner: Tensor | None, rows: int) -> list[Tensor]:
-    """<s, s>, and <s, e> for each of the traces."""
-    return [sums(s, a, owner, rows) for a in (s, *traces)]
+def judge(s: Tensor, traces: Sequence[Any], kernels: Sequence[Kernel], view: View, scratch: Any) -> list[Tensor]:
+    """<s, e> for the traces; where there is None, it is the array of the kernel in the view of the last step."""
+    free = next((a for a in scratch if a is not None), None)
+    each = zip(traces, kernels, scratch, strict=True) if traces else ()
+    return [sums(s, kernel.of(view, out) if e is None else e, free) for e, kernel, out in each]
 
 
-def measure(kernels: Sequence[Kernel], view: View, owner: Tensor | None, rows: int, scratch: Any) -> list[Tensor]:
-    """<m, m>, and <d, d'> for the arrays of all pairs of kernels, each with itself and those before."""
-    ds = [kernel.of(view, out) for kernel, out in zip(kernels, scratch, strict=True)]
-    pairs = [(d, other) for j, d in enumerate(ds) for other in ds[: j + 1]]
-    return [sums(a, b, owner, rows) for a, b in ((view.m, view.m), *pairs)]
-
-
-def track(s: Tensor, m: Tensor, root: Tensor | None, rates: Sequence[Any]) -> None:
+def track(s: Tensor, view: View, rates: Sequence[Any]) -> None:
     """Average the gradient and its square in; ``rates`` are 1 - b1, the root of b2 and 1 - b2."""
     a, shrink, share = rates
-    m.lerp_(s, a)
-    if root is None:
-        return
-    root.mul_(shrink).square_()
-    if isinstance(share, Tensor):
-        root.add_(s * s * share).sqrt_()
+    view.m.lerp_(s, a)
+    if view.root is not None:
+        view.root.mul_(shrink).square_().addcmul_(s, s, value=share).sqrt_()
+
+
+def tracked(s: Tensor, view: View, rates: Sequence[Any]) -> View:
+    """The view after `track`, which is not written; lerp would have a branch in every entry."""
+    a, shrink, share = rates
+    root = None if view.root is None else ((view.root * shrink).square() + s * s * share).sqrt()
+    return view._replace(m=view.m + (s - view.m) * a, root=root)
+
+
+def products(kernels: Sequence[Kernel], view: View, scratch: Any, product: Any) -> list[Tensor]:
+    """<m, m>, and <d, d'> for the arrays of pairs of kernels; ``product`` is memory for the products."""
+    ds = [kernel.of(view, out) for kernel, out in zip(kernels, scratch, strict=True)]
+    pairs = [(d, other) for j, d in enumerate(ds) for other in ds[: j + 1]]
+    size = sums(view.m, view.m, product)
+    return [size, *(size if a is b is view.m else sums(a, b, product) for a, b in pairs)]
+
+
+def look(
+    kernels: Sequence[Kernel], rates: Any, s: Tensor, traces: Sequence[Any], view: View, known: Any, scratch: Any
+) -> list[Tensor]:
+    """What `judge` finds of the last step, before the trackers are updated, and `products` of this one after it.
+
+    Compiled code only reads, and `move` updates the trackers: a kernel that did both would go over memory twice.
+    """
+    found = judge(s, traces, kernels, view._replace(floor=known[0], low=known[1]), scratch)
+    view = view._replace(floor=known[2], low=known[3])
+    if torch.compiler.is_compiling():
+        view = tracked(s, view, rates)
     else:
-        root.addcmul_(s, s, value=share).sqrt_()
+        track(s, view, rates)
+    return [*found, *products(kernels, view, scratch, s)]  # the gradient of several rows is a copy
 
 
 def move(
-    x: Tensor, kernels: Sequence[Kernel], view: View, shares: Sequence[Any], shrink: Any, traces: Sequence[Tensor],
-    lengths: Sequence[Any], gamma: Any, scratch: Any,
+    kernels: Sequence[Kernel], rates: Any, s: Any, x: Tensor, traces: Sequence[Any], view: View, known: Any,
+    shares: Any, scratch: Any,
 ) -> None:  # fmt: skip
-    """x <- shrink x - sum of share d over the kernels; and for each trace e <- gamma e + length d."""
+    """x <- shrink x - sum of share d over the kernels; and for each trace e <- gamma e + length d.
+
+    ``known`` ends with gamma and shrink, and the second half of ``shares`` are the lengths.
+    """
+    view = view._replace(floor=known[2], low=known[3])
+    if torch.compiler.is_compiling():
+        after = tracked(s, view, rates)
+        view.m.copy_(after.m)
+        if view.root is not None:
+            view.root.copy_(after.root)
+        view = after
+    gamma, shrink, K = known[4], known[5], len(shares) // 2
     if isinstance(shrink, Tensor) or shrink != 1:
         x.mul_(shrink)
-    for j, (kernel, share, out) in enumerate(zip(kernels, shares, scratch, strict=True)):
+    for j, (kernel, out) in enumerate(zip(kernels, scratch, strict=True)):
         d = kernel.of(view, out)
-        add(x, d, share, -1)
-        if traces:
-            add(traces[j].mul_(gamma), d, lengths[j], 1)
+        add(x, d, shares[j], -1)
+        if traces and traces[j] is not None:
+            add(traces[j].mul_(gamma), d, shares[K + j], 1)
 
 
 def add(x: Tensor, d: Tensor, share: Any, sign: int) -> None:
@@ -150,7 +188,19 @@ def add(x: Tensor, d: Tensor, share: Any, sign: int) -> None:
         x.add_(d, alpha=sign * share)
 
 
+def look_at(kernels: Sequence[Kernel], rates: Any, batch: Sequence[tuple[Any, ...]]) -> list[Tensor]:
+    """`look` at several buckets that have the same kernels."""
+    return [found for bucket in batch for found in look(kernels, rates, *bucket)]
+
+
+def move_all(kernels: Sequence[Kernel], rates: Any, batch: Sequence[tuple[Any, ...]]) -> None:
+    """`move` several buckets that have the same kernels."""
+    for bucket in batch:
+        move(kernels, rates, *bucket)
+
+
 @cache
 def compiled() -> tuple[Callable[..., Any], ...]:
-    """`judge`, `track`, `measure` and `move`, each compiled for all sizes at once."""
-    return tuple(torch.compile(kernel, dynamic=True) for kernel in (judge, track, measure, move))
+    """`look_at` and `move_all`, each compiled for all sizes at once: loops over memory in which nothing is kept."""
+    options: dict[str, Any] = {f"realize_{what}_threshold": NEVER for what in ("reads", "opcount", "acc_reads")}
+    return tuple(torch.compile(kernel, dynamic=True, options=options) for kernel in (look_at, move_all))

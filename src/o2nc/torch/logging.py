@@ -12,17 +12,19 @@ from torch.utils.hooks import RemovableHandle
 Record = dict[str, Any]
 
 
-def log(opt: torch.optim.Optimizer, to: Any, every: int = 1) -> RemovableHandle:
+def log(opt: torch.optim.Optimizer, to: Any, every: int = 1, loss: Callable[[], Any] | None = None) -> RemovableHandle:
     """Write the report of `Hedged` or `Converted` after its steps.
 
     Records are flat, with keys such as "groups/0/weights/adam". A row is appended to those that are in a CSV file, so
-    that a resumed run goes on; the columns must be the same.
+    that a resumed run goes on; the columns must be the same. ``o2nc plot run.csv`` draws it.
 
     Args:
         opt: the optimizer.
         to: a TensorBoard ``SummaryWriter``, or anything with ``add_scalar(key, value, step)``, which gets the numbers;
             a path that ends in ".csv"; or a function of the record.
         every: how many steps there are from one record to the next.
+        loss: a function without arguments that names the loss of the step, a number or a tensor of one; it is called
+            for each record, which then has a "loss" too. In most loops ``lambda: loss.item()`` will do.
 
     Returns:
         A handle; its ``remove()`` ends the log.
@@ -44,15 +46,29 @@ def log(opt: torch.optim.Optimizer, to: Any, every: int = 1) -> RemovableHandle:
         raise TypeError(f"`opt` must be `Hedged` or `Converted`; got a {type(opt).__name__}.")
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"`every` must be a whole number of at least 1; got {every!r}.")
+    if loss is not None and not callable(loss):
+        raise TypeError(f"`loss` must be a function without arguments, as `lambda: loss.item()`; got {loss!r}.")
     write, last = writer(to), opt.t  # type: ignore[attr-defined]
 
     def hook(opt: Any, *_: Any) -> None:
         nonlocal last
         if opt.t != last and opt.t % every == 0:  # a step that was left out is not there twice
-            write(opt.t, opt.report().flat())
+            write(opt.t, opt.report().flat() | ({} if loss is None else {"loss": value_of(loss())}))
         last = opt.t
 
     return opt.register_step_post_hook(hook)
+
+
+def value_of(loss: Any) -> float:
+    """The loss as a number; raise unless it is one.
+
+    >>> value_of(torch.ones(()))
+    1.0
+    """
+    try:
+        return float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"`loss` must return a number or a tensor with one entry; got {loss!r}.") from error
 
 
 def writer(to: Any) -> Callable[[int, Record], None]:

@@ -28,7 +28,7 @@ class Groups(list[dict[str, Any]]):
     >>> block = {"params": [(f"blocks.{i}.up.weight", torch.ones(8, 2)) for i in range(12)], "name": "matrices"}
     >>> print(Groups([block]))
     group     tensors  entries  decay  split  names
-    matrices       12      192      0      1  blocks.*.up.weight
+    matrices       12      192      -      1  blocks.*.up.weight
     """
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Groups(list[dict[str, Any]]):
 def groups(
     model: torch.nn.Module,
     *,
-    weight_decay: float = 0.0,
+    weight_decay: float | None = None,
     patterns: Mapping[Pattern, str] | None = None,
     split: Mapping[Pattern, int] | None = None,
     **options: Any,
@@ -69,7 +69,7 @@ def groups(
 
     Args:
         model: any module.
-        weight_decay: of all but the vectors.
+        weight_decay: of all but the vectors; None leaves it to the optimizer.
         patterns: roles by patterns of names, as ``{"*.gate": "matrices"}``: strings as those of ``fnmatch``, or
             compiled regular expressions, for the whole name. The first that matches counts.
         split: the number of matrices, one below the other, in matrices with such names, as ``{"*.qkv.weight": 3}``.
@@ -113,13 +113,14 @@ def groups(
         {
             "params": sorts[role, n, is_flat],
             "name": role + " flat" * is_flat + (f" split {n}" if n > 1 else ""),
-            "weight_decay": 0.0 if role == "vectors" else weight_decay,
+            **({} if decay is None else {"weight_decay": decay}),
             "matrices": role == "matrices",
             **({"split": n} if n > 1 else {}),
             **({"stacks": False} if is_flat else {}),
             **options,
         }
         for role, n, is_flat in sorted(sorts, key=lambda key: (ROLES.index(key[0]), key[2], key[1]))
+        for decay in (0.0 if role == "vectors" else weight_decay,)
     )
 
 
@@ -188,7 +189,7 @@ def _text(pattern: Pattern) -> str:
 def _rows(i: str, group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """A group in the table: its numbers beside the first line of its names."""
     params = tensors(group)
-    numbers = (len(params), sum(p.numel() for p in params), group.get("weight_decay", 0.0), group.get("split", 1))
+    numbers = (len(params), sum(p.numel() for p in params), group.get("weight_decay", "-"), group.get("split", 1))
     first = (group.get("name", i), *(f"{number:g}" if isinstance(number, float) else str(number) for number in numbers))
     names = [p[0] if isinstance(p, tuple) else str(tuple(p.shape)) for p in group["params"]]
     wrapped = textwrap.wrap(", ".join(_short(names)), WIDTH, break_on_hyphens=False, break_long_words=False)

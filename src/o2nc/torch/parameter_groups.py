@@ -1,16 +1,18 @@
 """Groups of parameters: what they and their options must be."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import torch
 
 from ..checks import check_number, check_share
-from ..operators.polar_factor import check_steps
+from ..conversions.scales import SCALES
+from ..operators.polar_factor import check_precision, check_steps
+from .shards import local
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-SCALES = ("learned", "fixed")
+LARGEST = 1e15  # of a rate: the product of two is a number of float32
 SCOPES = ("shared", "group", "tensor")
 OPTIONS = (
     "lr",
@@ -22,6 +24,7 @@ OPTIONS = (
     "weights",
     "matrices",
     "sight",
+    "precision",
     "rho",
     "c",
     "maximize",
@@ -86,23 +89,23 @@ def check_device(params: Iterable[torch.Tensor]) -> None:
         raise ValueError(f"All parameters must be on one device; got {', '.join(sorted(devices))}.")
 
 
-def check_dense(p: torch.Tensor) -> None:
-    """Raise unless the gradient of a parameter is dense, if it has one."""
-    if p.grad is not None and p.grad.layout != torch.strided:
-        raise TypeError(f"Gradients must be dense; got one with layout {p.grad.layout}.")
+def check_dense(grad: torch.Tensor) -> None:
+    """Raise unless a gradient is dense."""
+    if grad.layout != torch.strided:
+        raise TypeError(f"Gradients must be dense; got one with layout {grad.layout}.")
 
 
 def check_group(group: dict[str, Any]) -> None:
-    """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors, each once."""
+    """Raise unless ``lr`` and ``weight_decay`` are nonnegative, and ``params`` real floating tensors.
+
+    Of what is no tensor it says what PyTorch says.
+    """
     check_rates(group)
-    params = tensors(group)
-    for p in params:
+    for p in tensors(group):
         if not isinstance(p, torch.Tensor):
-            raise TypeError(f"`params` must be tensors; got a {type(p).__name__} among them.")
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {torch.typename(p)}")
         if p.dtype not in DTYPES:
             raise TypeError(f"`params` must have one of the dtypes {', '.join(map(str, DTYPES))}; got {p.dtype}.")
-    if len({id(p) for p in params}) < len(params):
-        raise ValueError("`params` must hold every parameter once; a group has one of them twice.")
 
 
 def check_rates(group: dict[str, Any]) -> None:
@@ -113,7 +116,20 @@ def check_rates(group: dict[str, Any]) -> None:
             if value.numel() != 1:
                 raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
             value = value.item()
-        check_number(name, value)
+        check_rate(name, value)
+
+
+def check_rate(name: str, value: Any, *, positive: bool = False) -> None:
+    """Raise unless ``value`` is a number, and one whose products with others are numbers of float32.
+
+    >>> check_rate("lr", 1e38)
+    Traceback (most recent call last):
+        ...
+    ValueError: `lr` must be at most 1e+15; got 1e+38.
+    """
+    check_number(name, value, positive=positive)
+    if value > LARGEST:
+        raise ValueError(f"`{name}` must be at most {LARGEST:g}; got {value:g}.")
 
 
 def is_rounding(p: torch.Tensor, x: torch.Tensor) -> bool:
@@ -133,6 +149,21 @@ def width(p: torch.Tensor) -> torch.dtype:
     return torch.float64 if p.dtype == torch.float64 else torch.float32
 
 
+def check_fits(p: torch.Tensor, entry: Mapping[str, torch.Tensor], numbers: Container[str]) -> None:
+    """Raise if a model was cast to a dtype in which its state, besides the numbers, is not finite."""
+    for key, tensor in entry.items():
+        if tensor.dtype == torch.float64 != width(p) and key not in numbers:
+            a = local(tensor)
+            cast = a.to(width(p))
+            if key == "m" or key.startswith("e."):
+                cast = cast.square().sum()  # of which a step needs inner products
+            if not bool(cast.isfinite().all()) and bool(a.isfinite().all()):
+                raise ValueError(
+                    f"The state of a parameter must fit into {width(p)}, to which its model was cast; {key!r} has "
+                    f"numbers up to {float(a.abs().max()):.3g}. Nothing was changed."
+                )
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise unless the value is one of the choices."""
     if value not in choices:
@@ -146,6 +177,20 @@ def check_flags(flags: dict[str, Any]) -> None:
             raise TypeError(f"`{name}` must be True or False; got {value!r}.")
 
 
+def check_implementation(given: dict[str, Any]) -> None:
+    """Raise unless ``foreach`` and ``fused``, as far as they are given, are what torch's optimizers take.
+
+    >>> check_implementation({"foreach": True, "fused": True})
+    Traceback (most recent call last):
+        ...
+    RuntimeError: `fused` and `foreach` cannot be `True` together.
+    """
+    flags = {name: given[name] for name in ("foreach", "fused") if given.get(name) is not None}
+    check_flags(flags)
+    if len(flags) == 2 and all(flags.values()):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")  # the words of torch
+
+
 def check_options(group: dict[str, Any]) -> None:
     """Raise unless the options of a group of `Hedged` are what they must be; its experts are another matter."""
     check_rates(group)
@@ -155,13 +200,14 @@ def check_options(group: dict[str, Any]) -> None:
     shares = {"betas[0]": betas[0], "betas[1]": betas[1], "rho": group["rho"]}
     for name, value in shares.items():
         check_share(name, value)
-    check_number("eps", group["eps"], positive=True)
-    for name in ("sight", "c"):
+    check_rate("eps", group["eps"], positive=True)
+    for name in ("sight", "c") if group["sight"] is not None else ("c",):
         check_number(name, group[name])
     check_flags({"maximize": group["maximize"]})
     if group["matrices"] is not None:
         check_flags({"matrices": group["matrices"]})
-    check_choice("scale", group["scale"], SCALES)
+    check_precision("precision", group["precision"])
+    check_choice("scale", group["scale"], tuple(SCALES))
     check_choice("weights", group["weights"], SCOPES)
     check_steps("split", group.get("split", 1))
     check_flags({name: group[name] for name in ("stacks",) if name in group})

@@ -4,10 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..conversions.practical import PRACTICAL
 from .state import Table
+from .weights import Floats
 
 COLUMNS = ("group", "expert", "weight", "regret", "error", "entropy", "rate", "effective step")
 
@@ -17,8 +19,8 @@ class Report(dict[str, Any]):
 
     Reference: none.
 
-    >>> group = {"name": "0", "weights": {"adam": 1.0}, "regret": {"adam": 0.0}, "error": {"adam": 0.0}}
-    >>> group |= {"entropy": 0.0, "rate": 0.02, "effective_step": 0.01}
+    >>> group = {"name": "0", "directions": {"adam": "adam"}, "weights": {"adam": 1.0}, "regret": {"adam": 0.0}}
+    >>> group |= {"error": {"adam": 0.0}, "entropy": 0.0, "rate": 0.02, "effective_step": 0.01}
     >>> report = Report(step=3, groups=[group], certificate=None, reason="practical")
     >>> print(report)
     group  expert  weight  regret  error  entropy  rate      effective step
@@ -41,11 +43,11 @@ class Report(dict[str, Any]):
         return "\n".join([*(_aligned([COLUMNS, *rows]) if groups else []), *_aligned(rest)])
 
 
-@torch.no_grad()
 def practical(table: Table) -> Report:
     r"""The report of `Hedged`.
 
-    For each group: the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
+    For each group: the directions that its tensors really got from each expert, as "adam" from "muon" where they are no
+    matrices; the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
     and the most; their mean entropy; the regret against each expert, the sum over the steps of the loss of the mixture
     minus that of the expert, with its standard error by the noise of the gradients; the expert that would have won, if
     the regret against it is the largest by two standard errors; the rate of the next step, ``lr`` times what the scale
@@ -59,20 +61,25 @@ def practical(table: Table) -> Report:
         if not rows:
             continue
         learner, own = table.learner_of[rows[0]][0], [table.learner_of[row][1] for row in rows]
+        regret, error = learner.regret[own].mean(0), np.sqrt((learner.error[own] ** 2).mean(0))
         w, size = learner.now()[own], max(sum(table.local[row].numel() for row in rows), 1)
 
-        def named(values: torch.Tensor, names: Sequence[str] = group["experts"]) -> dict[str, float]:
+        def named(values: Floats, names: Sequence[str] = group["experts"]) -> dict[str, float]:
             return dict(zip(names, values.tolist(), strict=True))
 
         found.append(
             {
                 "name": group.get("name", str(g)),
+                "directions": {
+                    name: ", ".join(dict.fromkeys(table.experts[row][name].name for row in rows))
+                    for name in group["experts"]
+                },
                 "weights": named(w.mean(0)),
-                **({"least": named(w.amin(0)), "most": named(w.amax(0))} if group["weights"] == "tensor" else {}),
-                "entropy": float(torch.special.entr(w).sum(-1).mean()),
-                "regret": named(learner.regret[own].mean(0)),
-                "error": named(learner.error[own].square().mean(0).sqrt()),
-                "winner": winner(named(learner.regret[own].mean(0)), named(learner.error[own].square().mean(0).sqrt())),
+                **({"least": named(w.min(0)), "most": named(w.max(0))} if group["weights"] == "tensor" else {}),
+                "entropy": float(-(w * np.log(np.where(w > 0, w, 1))).sum(-1).mean()),
+                "regret": named(regret),
+                "error": named(error),
+                "winner": winner(named(regret), named(error)),
                 "rate": float(group["lr"]) * float(factor[rows[0]]),
                 "effective_step": (sum(squared(table, row) for row in rows) / size) ** 0.5,
             }
@@ -130,10 +137,13 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rows(group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    last = (f"{group['entropy']:.3f}", f"{group['rate']:.2e}", f"{group['effective_step']:.2e}")
+    last, directions = (f"{group['rate']:.2e}", f"{group['effective_step']:.2e}"), group["directions"]
+    if len(directions) > 1 and len(set(directions.values())) == 1:  # nothing to choose here
+        yield (group["name"], next(iter(directions.values())), "1.000", "", "", "", *last)
+        return
     for expert, weight in group["weights"].items():
         regret, error = (f"{group[key][expert]:.3g}" for key in ("regret", "error"))
-        yield (group["name"], expert, f"{weight:.3f}", regret, error, *last)
+        yield (group["name"], expert, f"{weight:.3f}", regret, error, f"{group['entropy']:.3f}", *last)
 
 
 def _text(value: Any) -> str:

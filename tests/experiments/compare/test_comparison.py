@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from o2nc.experiments.compare.comparison import COLUMNS, FACTORS, RATES, baselines, compare
+from o2nc.experiments.compare.baselines import BASELINES, baselines
+from o2nc.experiments.compare.comparison import COLUMNS, compare
 from o2nc.experiments.compare.oracles import combination, learners, make_set, operator_sets, sets_of, spelled, words
 from o2nc.experiments.objectives import objective, of_kind
 from o2nc.experiments.paper.experiment import Reproduction
@@ -44,7 +45,7 @@ def test_the_noise_is_that_of_the_objective(name):
 def test_the_rates_are_the_best_of_the_grid(small):
     for name, results in small.found["results"].items():
         for key, grid in baselines().items():
-            assert tuple(grid) == (RATES if key == "adam" else FACTORS)
+            assert tuple(grid) == BASELINES[key].grid
             records = play(objective(name), list(grid.values()), range(3), 30)
             gaps = {entry: records[method.name].mean["gap"][-1] for entry, method in grid.items()}
             assert results[key]["chosen"] == min(gaps, key=gaps.get)

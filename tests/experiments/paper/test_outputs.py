@@ -17,6 +17,8 @@ from o2nc.experiments.paper.tables import tables
 from o2nc.experiments.runner.tables import Table, latex
 from reduced import reduced
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def finished():

@@ -121,8 +121,10 @@ def test_runs_of_different_lengths_share_their_beginning():
     np.testing.assert_array_equal(short.mean["gap"], long.mean["gap"][:10])
 
 
-@pytest.mark.parametrize("backend", ["torch", "jax"])
-@pytest.mark.parametrize("name", OBJECTIVES)
+ON_JAX = [pytest.param(name, "jax", marks=pytest.mark.slow if name != "f3" else ()) for name in OBJECTIVES]
+
+
+@pytest.mark.parametrize(("name", "backend"), [*((name, "torch") for name in OBJECTIVES), *ON_JAX])
 def test_libraries_agree(name, backend):
     methods = ("frozen", "projector") if name == "f2" else ("sgd", "hedge", "learned", "blind")
     expected = run(name, methods, range(3), 100)

@@ -14,7 +14,7 @@ import pytest
 
 from o2nc.experiments.paper.experiment import Reproduction, ReproductionCell
 from o2nc.experiments.runner import engine, store
-from o2nc.experiments.runner.engine import EngineError, compute
+from o2nc.experiments.runner.engine import EngineError, compute, processes
 from o2nc.experiments.runner.store import Store, StoreError
 
 SMALL = Reproduction(replications=2, iterations=6)
@@ -157,6 +157,22 @@ def test_a_dead_worker_is_a_sentence_and_the_rest_is_kept(opened, monkeypatch):
     assert opened.missing(SMALL.cells()) == []
 
 
+def test_a_dead_worker_of_other_work_is_a_sentence():
+    with pytest.raises(EngineError, match=r"A worker failed \(.*\); start again, with fewer --jobs"):
+        list(processes(os._exit, [(9,), (9,)], 2))
+
+
+def test_no_more_processes_than_tasks_are_started(opened, monkeypatch):
+    import joblib
+
+    asked = []
+    parallel = joblib.Parallel
+    monkeypatch.setattr(joblib, "Parallel", lambda n_jobs, **options: asked.append(n_jobs) or parallel(1, **options))
+    compute(opened, SMALL.cells()[:2], jobs=10**6)
+    assert list(processes(abs, [(-1,), (-2,), (-3,)], 10**6)) == [1, 2, 3]
+    assert asked == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -246,6 +262,7 @@ def alive(pid):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+@pytest.mark.slow
 def test_workers_end_with_the_process_that_started_them(tmp_path):
     with start(tmp_path / "out", "--iterations", "20000", "--replications", "128") as process:
         workers, deadline = [], time.monotonic() + 60

@@ -1,13 +1,11 @@
 """Any methods on any objectives: the same noise and the same number of samples for all, replications paired."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...conversions import Conversion
-from ...rivals import SGD, Adam, HeavyBall
 from ..objectives import objective, of_kind
 from ..paper.experiment import Reproduction
 from ..paper.methods import METHODS
@@ -19,11 +17,8 @@ from ..runner.paired import HORIZON, Method, play
 from ..runner.records import Floats, Record
 from ..runner.statistics import mean, reduction
 from ..runner.tables import Layout, Table
+from .baselines import FACTORS, RATES, baselines
 from .oracles import spelled
-
-# The grids of the learning rates, the same for all objectives: the paper's step size times a factor, and Adam's rates.
-FACTORS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)
-RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 
 # of every comparison, besides the baselines
 COLUMNS = (
@@ -31,33 +26,6 @@ COLUMNS = (
 )  # fmt: skip
 FIXED = ("identity", "projector")  # the experts of which the better one is the best in hindsight
 REFERENCES = ("sgd", "identity")  # what a learner must not be worse than
-# by name: what it is, its grid, and how it is made of an entry of it and the paper's step size
-BASELINES: dict[str, tuple[str, Sequence[float], Callable[[float, float], Conversion]]] = {
-    "sgd-best": ("SGD, best rate", FACTORS, lambda factor, eta: SGD(factor * eta)),
-    "heavy-ball": ("heavy ball, best rate", FACTORS, lambda factor, eta: HeavyBall(factor * eta)),
-    "adam": ("Adam, best rate", RATES, lambda rate, eta: Adam(rate)),
-}
-
-
-def baselines() -> dict[str, dict[float, Method]]:
-    r"""The baselines whose learning rate is chosen afterwards, by name and by entry of their grid.
-
-    SGD and heavy ball have $\eta$ times each of `FACTORS`, Adam each of `RATES`. The choice is made by the mean gap at
-    the last iteration of the very runs that are reported, which favours the baselines.
-
-    Reference: not in the paper; the controls of this library.
-
-    >>> {name: len(grid) for name, grid in baselines().items()}
-    {'sgd-best': 8, 'heavy-ball': 8, 'adam': 9}
-    """
-
-    def method(name: str, entry: float) -> Method:
-        label, _, make = BASELINES[name]
-        return Method(
-            f"{name} {entry:g}", label, None, baseline=lambda f, rounds: make(entry, f.constants(HORIZON).eta)
-        )
-
-    return {name: {entry: method(name, entry) for entry in grid} for name, (_, grid, _) in BASELINES.items()}
 
 
 class Comparison(NamedTuple):
@@ -85,7 +53,7 @@ def compare(
     of any rate. ``hindsight`` names the fixed expert with the smaller gap.
 
     Args:
-        objectives: "f1" to "f8"; all if none is given.
+        objectives: "f1" to "f8", and those of real data; the first eight if none is given.
         oracles: further oracles, as `spelled` reads them.
         settings: seed, replications, iterations, backend and dtype.
         jobs: processes, one objective each at a time.
@@ -175,7 +143,8 @@ LAYOUT = Layout(__package__)
 SENTENCES = (
     "/ best: the gap over the smaller of those of SGD and the tracker with I, +- its standard error",
     "certificate: the tight one over the average; regret: against I, on the loss that was revealed",
-    f"rates of SGD and heavy ball: {', '.join(f'{v:g}' for v in FACTORS)} times the paper's step",
+    f"rates of SGD, heavy ball, schedule-free, episodic: {', '.join(f'{v:g}' for v in FACTORS)} times the paper's step",
+    "the same factors of a natural 1/rho for doubly-optimistic and of a natural alpha for surrogate",
     f"rates of Adam: {', '.join(f'{v:g}' for v in RATES)}; ! is an end of the grid",
 )
 

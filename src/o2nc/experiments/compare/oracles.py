@@ -117,7 +117,7 @@ def combination(
     if rate is not None and not entry.facts.get("rate"):
         raise ValueError(f"`rate` must not be given for the oracle {oracle}, which has its own; got {rate}.")
     if rate is None and entry.facts.get("rate") == NEEDED:
-        raise ValueError(f"`rate` must be given for the oracle {oracle}.")
+        raise ValueError(f"`rate` must be given for the oracle {oracle}, as in {oracle}:rate=0.1.")
 
     def make(f: Objective, like: Array) -> Oracle:
         return entry.make(make_set(named, f, like), rate, loss_range(f, factor))

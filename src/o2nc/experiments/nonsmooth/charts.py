@@ -10,7 +10,10 @@ from ..runner.records import Record, Records
 from ..runner.statistics import Z
 from .methods import METHODS
 
-METHOD_COLOURS = dict(zip(METHODS, (BLUE, SKY, PINK, GREEN, AMBER, YELLOW, ORANGE, BLACK), strict=True))
+TEAL, WINE, GREY = "#44AA99", "#882255", "#888888"
+_COLOURS = (BLUE, SKY, PINK, GREEN, AMBER, YELLOW, TEAL, WINE, GREY, ORANGE, BLACK)
+METHOD_COLOURS = dict(zip(METHODS, _COLOURS, strict=True))
+NO_THEOREM = ("schedule-free", "sgd", "normalised")
 BOUNDS = {"theorem2": "solid", "tight": "dash", "held_out": "dot"}
 
 
@@ -28,7 +31,7 @@ def _runs(name: str, methods: Mapping[str, Record]) -> Chart:
     lines = [
         mean_line(record, metric, METHODS[method].words, METHOD_COLOURS[method], panel=panel, dash=dash)
         for method, record in methods.items()
-        for dash in ["dash" if method in ("sgd", "normalised") else "solid"]
+        for dash in ["dash" if method in NO_THEOREM else "solid"]
         for panel, metric in enumerate(("measure", "value"))
     ]
     return Chart((f"{name}: measure of the average", f"{name}: objective"), lines, words="round t", log=("y", ""))

@@ -11,7 +11,16 @@ from ...conversions import Conversion, NonsmoothConversion
 from ...operators import Diagonal, Identity
 from ...oracles import AdaGrad, Constant, Hedge, Oracle
 from ...registry import Registry
-from ...rivals import SGD, ClippedFTRL, ExponentiatedConversion, NormalizedSGD, RegularizedOMD, ShiftingConversion
+from ...rivals import (
+    SGD,
+    ClippedFTRL,
+    DiscountedFTRL,
+    ExponentiatedConversion,
+    NormalizedSGD,
+    RegularizedOMD,
+    ShiftingConversion,
+    UpdatesConversion,
+)
 from ...sets import Box
 from ..runner.records import Floats
 
@@ -124,6 +133,25 @@ def _clipped(c: Nonsmooth, d: int, factor: float) -> Played:
     return Played(ExponentiatedConversion(longer, c.T), discounted_output(1 - learner.b, c.T))
 
 
+def _updates(place: Callable[[float], float | None]) -> Callable[[Nonsmooth, int, float], Played]:
+    """Mirror descent as for random scaling, but the sample is at a place on the step, a function of the momentum."""
+
+    def make(c: Nonsmooth, d: int, factor: float) -> Played:
+        learner = RegularizedOMD.tuned(c)
+        longer = replace(learner, eta=factor * learner.eta, mu=learner.mu / factor)
+        momentum = longer.b / (1 + longer.eta * longer.mu)
+        return Played(UpdatesConversion(longer, c.T, place(momentum)), discounted_output(1 - longer.b, c.T))
+
+    return make
+
+
+def _coordinates(c: Nonsmooth, d: int, factor: float) -> Played:
+    """Clipped FTRL in every coordinate; its longest displacement is as long as that of clipped Adam."""
+    learner = ClippedFTRL.tuned(c)
+    D = factor * learner.D / d**0.5
+    return Played(UpdatesConversion(DiscountedFTRL(D, learner.b, D=D), c.T), discounted_output(1 - learner.b, c.T))
+
+
 # `make` takes the constants, the dimension and a factor of the step length, and returns what is played.
 METHODS = Registry("method")
 METHODS.add("identity", _algorithm2(lambda d: Constant()), "Algorithm 2, I")
@@ -132,6 +160,10 @@ METHODS.add("adagrad", _algorithm2(lambda d: AdaGrad(Box())), "Algorithm 2, AdaG
 METHODS.add("shifting", _shifting, "K-shifting (2023)")
 METHODS.add("scaling", _random_scaling, "random scaling (2024)")
 METHODS.add("clipped", _clipped, "clipped Adam (2024)")
+METHODS.add("segment", _updates(lambda b: None), "discounted, on the step (2025)")
+METHODS.add("coordinates", _coordinates, "Adam as FTRL, clipped (2024)")
+# No theorem here: schedule-free SGD has a fixed place beyond the step, kappa = 0.9, which is proved for smooth f only.
+METHODS.add("schedule-free", _updates(lambda b: 1 + 0.1 * b / (1 - b)), "schedule-free SGD (2025)")
 # No theorem here: SGD has the step of Algorithm 2 near a stationary point, where z = b m / rho; normalised SGD has its
 # longest step and its momentum; both have its output.
 METHODS.add("sgd", lambda c, d, k: Played(SGD(k * c.eta / c.rho), paper_output(c)), "SGD")

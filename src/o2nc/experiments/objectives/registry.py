@@ -5,23 +5,27 @@ from typing import Any
 from ...registry import Registry
 from ..runner.names import chosen
 
-# `make` takes nothing; `kind` is "smooth" (the paper's first setting), "nonsmooth" (its second) or "convex".
+# `make` takes nothing; `kind` is "smooth" (the paper's first setting), "data" (the same with minibatches of real data),
+# "nonsmooth" (its second setting) or "convex".
 registry = Registry("objective")
+STOCHASTIC = ("smooth", "data")  # the kinds that Algorithm 1 is run on
 
 
-def of_kind(kind: str) -> Registry:
-    """The objectives of a kind, by name in order.
+def of_kind(*kinds: str) -> Registry:
+    """The objectives of some kinds, by name in order.
 
     Reference: none.
 
     >>> list(of_kind("smooth"))
     ['f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8']
+    >>> list(of_kind("data"))
+    ['dictionary', 'network', 'savage', 'sigmoid']
     """
-    return chosen(registry, lambda entry: entry.facts["kind"] == kind)
+    return chosen(registry, lambda entry: entry.facts["kind"] in kinds)
 
 
-def objective(name: str, kind: str = "smooth") -> Any:
-    """The objective called ``name``, which must be of this kind; data are read once.
+def objective(name: str, kind: str | None = None) -> Any:
+    """The objective called ``name``, of this kind, or of those of Algorithm 1 if None; data are read once.
 
     Reference: Numerical Experiments: "f1" to "f4" are the paper's.
 
@@ -30,6 +34,6 @@ def objective(name: str, kind: str = "smooth") -> Any:
     >>> objective("f9")
     Traceback (most recent call last):
         ...
-    ValueError: `objective` must be one of f1, f2, f3, f4, f5, f6, f7, f8; got 'f9'.
-    """
-    return of_kind(kind)[name].make()
+    ValueError: `objective` must be one of dictionary, f1, f2, f3, f4, f5, f6, f7, f8, network, savage, sigmoid; got 'f9'.
+    """  # noqa: E501
+    return of_kind(*(STOCHASTIC if kind is None else (kind,)))[name].make()

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Objective(ABC):
     d: ClassVar[int]
     f_star: ClassVar[float] = 0.0
     scales: ClassVar[list[float]]  # of the signs of the noise
+    additive: ClassVar[bool] = True  # the noise does not depend on the point
 
     beta: float
     sigma: float
@@ -101,9 +102,17 @@ class Objective(ABC):
         """The noise made of the signs ``epsilon`` of the rounds from ``start_round`` on, of shape (rounds, R, d)."""
         return self.noise(epsilon, _xp.like([[[float(start_round + i)]] for i in range(epsilon.shape[0])], epsilon))
 
+    def coins(self, seed: int, replications: Sequence[int], start_round: int, rounds: int) -> Any:
+        """What the noise of a block of rounds is made of, a NumPy array (rounds, R, ...): fair signs."""
+        return signs(seed, self.name, replications, start_round, rounds, self.d)
+
+    def sample(self, x: Array, g: Array, drawn: Array) -> Array:
+        """The stochastic gradient at ``x``, whose gradient is ``g``, with what `noise_of` gave for the round."""
+        return g + drawn
+
     def draw(self, seed: int, replications: Sequence[int], start_round: int, rounds: int, like: Array) -> Array:
         """The noise of some replications for a block of rounds, a function of (seed, replication, round) alone."""
-        epsilon = signs(seed, self.name, replications, start_round, rounds, self.d)
+        epsilon = self.coins(seed, replications, start_round, rounds)
         return self.noise_of(_xp.from_numpy(epsilon, like), start_round)
 
     def gap(self, x: Array) -> Array:

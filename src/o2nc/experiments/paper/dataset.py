@@ -86,4 +86,7 @@ def write_dataset(path: Path, records: Records, found: dict[str, Any]) -> None:
     data = dataset(records, found)
     with replacing(path) as part:
         packed = {"zlib": True, "complevel": 1, "shuffle": True}
-        data.to_netcdf(part, engine="netcdf4", encoding={name: packed for name in data.data_vars})
+        try:
+            data.to_netcdf(part, engine="netcdf4", encoding={name: packed for name in data.data_vars})
+        except RuntimeError as error:  # how netCDF tells of a full disk
+            raise OSError(f"{error} (the disk may be full)") from error

@@ -49,8 +49,10 @@ def mode(backend: str, dtype: str) -> Iterator[Array]:
             yield torch.zeros(1, dtype=getattr(torch, dtype))
     elif backend == "jax":
         import jax
+        import jax.experimental
 
-        with jax.enable_x64(dtype == "float64"):
+        place: Any = jax if hasattr(jax, "enable_x64") else jax.experimental  # where old versions have it
+        with place.enable_x64(dtype == "float64"):
             yield jax.numpy.zeros(1, dtype=dtype)
     else:
         yield np.zeros(1, dtype=dtype)

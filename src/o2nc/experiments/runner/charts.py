@@ -18,6 +18,7 @@ COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, YELLOW, BLACK)
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}  # as Plotly and as Matplotlib name them
 SIZE = (8.0, 3.1)
 POINTS = 600  # of a line on a page
+COLUMNS = 4  # of a legend
 
 
 class Line(NamedTuple):
@@ -64,15 +65,20 @@ def mean_line(
 
 
 def canvas(
-    titles: Sequence[str], words: str = "iteration t", left: float = 0.095, bottom: float = 0.26, between: float = 0.28
+    titles: Sequence[str],
+    words: str = "iteration t",
+    left: float = 0.095,
+    bottom: float = 0.26,
+    between: float = 0.28,
+    on: Any = None,
 ) -> Any:
-    """A figure and empty panels with these titles side by side; below them is room for a legend.
+    """A figure, or the part ``on`` of one, and empty panels with these titles side by side; below is room for a legend.
 
     Reference: Numerical Experiments, the four figures.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
+    figure = on or Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
     margins = {"left": left, "right": 0.975, "bottom": bottom, "top": 0.91, "wspace": between}
     panels = figure.subplots(1, len(titles), squeeze=False, gridspec_kw=margins)[0]
     for panel, title in zip(panels, titles, strict=True):
@@ -85,12 +91,14 @@ def canvas(
     return figure, panels
 
 
-def figure(chart: Chart) -> Any:
-    """The chart for print, by Matplotlib.
+def figure(chart: Chart, on: Any = None) -> Any:
+    """The chart for print, by Matplotlib, as a figure or ``on`` a part of one.
 
     Reference: Numerical Experiments, the four figures.
     """
-    drawn, panels = canvas(chart.titles, chart.words, left=0.32 if chart.rows else 0.095)
+    labels = {line.label for line in chart.lines if not line.minor and line.panel == 0}
+    bottom = 0.26 + 0.06 * max(0, -(-len(labels) // COLUMNS) - 2)  # room for two rows of the legend, and for more
+    drawn, panels = canvas(chart.titles, chart.words, left=0.32 if chart.rows else 0.095, bottom=bottom, on=on)
     for line in chart.lines:
         if not line.minor:
             style = {"color": line.colour, "linewidth": line.width, "linestyle": DASHES[line.dash], "label": line.label}
@@ -105,8 +113,8 @@ def figure(chart: Chart) -> Any:
     if chart.rows:
         panels[0].set_yticks(range(len(chart.rows)), chart.rows, fontsize=8)
         panels[0].invert_yaxis()
-    handles, labels = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=7.5)
+    handles, words = panels[0].get_legend_handles_labels()
+    drawn.legend(handles, words, loc="lower center", ncols=COLUMNS, frameon=False, fontsize=7.5)
     return drawn
 
 

@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from typing import Any
 
 from .cells import Cell
@@ -67,6 +68,7 @@ def compute(
     check(jobs, engine, address)
     if not cells:
         return
+    jobs = jobs and min(jobs, len(cells))
     here = engine == "joblib" and 1 in (jobs, len(cells), os.cpu_count())
     with contextlib.nullcontext() if here else _backend(engine, address, jobs or os.cpu_count() or 1):
         try:
@@ -106,9 +108,17 @@ def processes(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: 
     import joblib
 
     with joblib.parallel_config("loky", inner_max_num_threads=1):
-        parallel = joblib.Parallel(n_jobs=jobs or os.cpu_count() or 1, return_as="generator")
+        parallel = joblib.Parallel(n_jobs=min(jobs or os.cpu_count() or 1, len(tasks)), return_as="generator")
         started: Iterator[Any] = parallel(joblib.delayed(_of_this_process(work))(*task) for task in tasks)
-    return started
+    return _alive(started)
+
+
+def _alive(started: Iterator[Any]) -> Iterator[Any]:
+    """The results, or a sentence if a worker was killed, for want of memory for example."""
+    try:
+        yield from started
+    except BrokenExecutor as error:
+        raise EngineError(f"A worker failed ({type(error).__name__}); start again, with fewer --jobs.") from error
 
 
 def _numbered(i: int, cell: Cell) -> tuple[int, Any]:

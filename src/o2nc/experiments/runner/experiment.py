@@ -15,7 +15,7 @@ from .charts import Chart, write_figure
 from .engine import check, compute, processes
 from .records import Runs
 from .report import page
-from .store import Store, as_json, replacing, usable
+from .store import Store, alone, as_json, replacing, usable
 from .tables import Table, latex, markdown
 
 
@@ -113,16 +113,17 @@ class Experiment(ABC):
         check(jobs, engine, address)
         cells = [*self.cells(), *self.further_cells(seeds)]
         store = Store(out, self)
-        store.open()
-        store.check_foreign(cells)
-        missing = store.missing(cells)
-        told.start(len(cells), len(cells) - len(missing))
-        compute(store, missing, jobs=jobs, engine=engine, address=address, done=told.advance)
-        told.stage("tables, figures and report")
-        runs = store.collect(cells)
-        found = {"settings": self.to_dict(), "versions": versions(), **self.numbers(runs)}
-        self.write(out, runs, found, jobs)
-        store.clean()
+        with alone(store.directory, store.command):
+            store.open()
+            store.check_foreign(cells)
+            missing = store.missing(cells)
+            told.start(len(cells), len(cells) - len(missing))
+            compute(store, missing, jobs=jobs, engine=engine, address=address, done=told.advance)
+            told.stage("tables, figures and report")
+            runs = store.collect(cells)
+            found = {"settings": self.to_dict(), "versions": versions(), **self.numbers(runs)}
+            self.write(out, runs, found, jobs)
+            store.clean()
         return found
 
     def write(self, out: Path, runs: Runs, found: dict[str, Any], jobs: int | None) -> None:

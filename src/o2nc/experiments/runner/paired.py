@@ -21,7 +21,7 @@ from ...vectors import inner
 from ..objectives.smooth import Objective
 from . import backends
 from .backends import numbers
-from .noise import places, signs
+from .noise import places
 from .records import Floats, Record, moments
 
 HORIZON = 20000  # the T of all constants, the paper's T_run, however many rounds are run
@@ -189,9 +189,10 @@ def play(
         for t in range(0, iterations, block):
             drawn = t % (DRAWS * block)
             if drawn == 0:
-                epsilon = signs(seed, f.name, replications, t, min(DRAWS * block, iterations - t), f.d)
+                epsilon = f.coins(seed, replications, t, min(DRAWS * block, iterations - t))
             noise = f.noise_of(_xp.from_numpy(epsilon[drawn : drawn + block], like), t)
-            squares += numbers(inner(noise, noise)).sum(axis=0)
+            if f.additive:
+                squares += numbers(inner(noise, noise)).sum(axis=0)
             for group in groups:
                 r = places(seed, f.name, replications, t, noise.shape[0]) if group.uniform else None
                 group.play(t, noise, *([] if r is None else [_xp.from_numpy(r, like)]))
@@ -219,27 +220,33 @@ class _Group:
         else:
             oracles = SideBySide(tuple(one.oracle(f, like) for one in methods if one.oracle))
             self.conversion = methods[0].around(oracles, f, iterations)
-        check_can_have(self.conversion, frozenset({"x", "r"}), "a paired run")
+        # All iterates are looked at, so no output is drawn: `init` needs no tau.
+        check_can_have(self.conversion, frozenset({"x", "r", "tau"}), "a paired run")
         self.uniform = "r" in self.conversion.needs
         x = f.start(like) + _xp.zeros((len(methods), R, f.d), like)
         self.carry: Any = (x, self.conversion.init(x))
         self.play_block = backends.loop(self._round, like)
         self.ledgers = [_Ledger(iterations, R) for _ in methods]
+        self.noise = np.zeros((len(methods), R))  # the squares of the noise, if it depends on the point
 
     def _round(self, carry: Any, noise: Array, r: Array | None = None) -> tuple[Any, dict[str, Array]]:
         """A round as a pure function; it records gap, squared gradient, and regret and weights, if there are any."""
         x, state = carry
         gap, g = self.f.gap_and_gradient(x)
-        dx, after = self.conversion.update(g + noise, state, x, r=r)
+        s = self.f.sample(x, g, noise)
+        dx, after = self.conversion.update(s, state, x, r=r)
         sums, weights = self.conversion.sums(after), self.conversion.weights(state)
         found = {"gap": gap, "instant": inner(g, g)}
         found |= {name: sums[name] for name in ("regret",) if name in sums}
+        found |= {} if self.f.additive else {"noise": inner(s - g, s - g)}
         return (x + dx, after), found if weights is None else found | {"weight": weights[..., -1:]}
 
     def play(self, t: int, *drawn: Array) -> None:
         """The rounds after ``t`` with their noise, (rounds, R, d), and with r of the next samples if it is uniform."""
         self.carry, found = self.play_block(self.carry, *drawn)
         metrics = {name: numbers(values) for name, values in found.items()}
+        if not self.f.additive:
+            self.noise += metrics.pop("noise").sum(axis=0)
         for k, (one, ledger) in enumerate(zip(self.methods, self.ledgers, strict=True)):
             block = {metric: np.ascontiguousarray(values[:, k]) for metric, values in metrics.items()}
             if one.weight is not None:
@@ -255,7 +262,8 @@ class _Group:
         sums["final_gap"] = numbers(self.f.gap(x))
         found = {}
         for k, (one, ledger) in enumerate(zip(self.methods, self.ledgers, strict=True)):
-            own = {name: values[k] for name, values in sums.items()} | {"noise": noise}
+            squares = noise if self.f.additive else self.noise[k]
+            own = {name: values[k] for name, values in sums.items()} | {"noise": squares}
             found[one.name] = Record(replications, ledger.mean, ledger.M2, ledger.checkpoints, ledger.values, own)
         return found
 

@@ -1,15 +1,23 @@
 """The directory of a run: finished cells, each written in one piece, under the settings that made them."""
 
 import contextlib
+import io
 import json
 import os
+import re
 import uuid
+import zipfile
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 from ... import __version__
 from .cells import Cell
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "o2nc experiments 1"
 OUTPUTS = {"settings.json", "cells", "results.nc", "tables.json", "tables.md", "tables.tex", "figures", "report.html"}
-PART = ".part"  # the end of the name of a file that is being written
+PART = re.compile(r"\.o2nc-[0-9a-f]{32}\.part")  # the name of a file that is being written
 
 
 class StoreError(Exception):
@@ -44,7 +52,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     (Path(folder) / "a.txt").read_text()
     'whole'
     """
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PART}")
+    part = part_of(path)
     try:
         yield part
         with part.open("rb+") as file:
@@ -55,6 +63,15 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def part_of(path: Path) -> Path:
+    """A new name beside ``path`` for a file that is being written: short, since that of ``path`` may be long.
+
+    >>> PART.fullmatch(part_of(Path("a.txt")).name) is not None
+    True
+    """
+    return path.with_name(f".o2nc-{uuid.uuid4().hex}.part")
 
 
 @contextlib.contextmanager
@@ -82,15 +99,18 @@ def check_file(path: Path | None, command: str) -> None:
         ...
     o2nc.experiments.runner.store.ForeignError: Cannot write nowhere/found.json: nowhere is not a directory.
     """
-    if path is None:
-        return
+    if path is not None:
+        check_mark(path, command, as_json(marked(command, {})).rstrip("}\n").encode())
+
+
+def check_mark(path: Path, command: str, mark: bytes, at: int = 0) -> None:
+    """Raise unless ``path`` is a new file, or one that has the mark of ``command`` at the byte ``at``."""
     if not path.parent.is_dir():
         raise ForeignError(f"Cannot write {path}: {path.parent} is not a directory.")
-    start = as_json(marked(command, {})).rstrip("}\n").encode()
     try:
-        ours = not path.exists() or (path.is_file() and path.read_bytes()[: len(start)] == start)
+        ours = not path.exists() or (path.is_file() and _has(path, mark, at))
         if ours:
-            part = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PART}")
+            part = part_of(path)
             part.touch()
             part.unlink()
     except OSError as error:
@@ -108,6 +128,38 @@ def write_json(path: Path, found: dict[str, Any]) -> None:
     """Write plain data as JSON, in one piece."""
     with replacing(path) as part:
         part.write_text(as_json(found), encoding="utf-8")
+
+
+@contextlib.contextmanager
+def alone(directory: Path, command: str) -> Iterator[None]:
+    """Make and hold ``directory`` for this process while the block runs; if another holds it, a `StoreError`.
+
+    The system lets go when the process ends, however it ends. Where it has no such locks, nothing is held.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, alone(Path(folder), "`o2nc reproduce`"):
+    ...     pass
+    """
+    with usable(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    with usable(directory):
+        held = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreError(
+                f"Another {command} is at work in {directory}; wait for it, or choose another --out. "
+                "Nothing was changed."
+            ) from error
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(held)
 
 
 class Store:
@@ -151,7 +203,7 @@ class Store:
                 )
         with usable(self.cells):
             self.cells.mkdir(exist_ok=True)
-            found = sorted(p.name for p in self.cells.iterdir() if not p.name.endswith(PART))
+            found = sorted(p.name for p in self.cells.iterdir() if not PART.fullmatch(p.name))
         if not ours and found:
             raise ForeignError(
                 f"{self.cells} holds {_some(found)} but no {header.name} beside it; choose another --out."
@@ -177,7 +229,7 @@ class Store:
         """Raise if the directory of cells holds files that are no cells of these settings."""
         known = {self.path(cell).name for cell in cells}
         for path in sorted(self.cells.iterdir()):
-            if path.name not in known and not path.name.endswith(PART) and not self._is_further(path):
+            if path.name not in known and not PART.fullmatch(path.name) and not self._is_further(path):
                 raise ForeignError(f"{path} is not a cell of this run; move it away. Nothing was changed.")
 
     def _is_further(self, path: Path) -> bool:
@@ -218,8 +270,8 @@ class Store:
         """The records of a finished cell by method; a file that is damaged or of other settings is a `StoreError`."""
         path = self.path(cell)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = {key: archive[key] for key in archive.files}
+            with zipfile.ZipFile(path) as archive:
+                arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
             header = str(arrays.pop("header"))
             records = {name: _record(name, arrays) for name in cell.methods}
             check_finite(records)
@@ -245,9 +297,10 @@ class Store:
 
     def clean(self) -> None:
         """Remove what interrupted writers left behind."""
-        for folder in (self.directory, self.cells):
-            for part in folder.glob(f".*{PART}"):
-                part.unlink(missing_ok=True)
+        for folder in (self.directory, self.cells, self.directory / "figures"):
+            for part in folder.iterdir() if folder.is_dir() else ():
+                if PART.fullmatch(part.name):
+                    part.unlink(missing_ok=True)
 
 
 def check_finite(records: dict[str, Record]) -> None:
@@ -257,6 +310,17 @@ def check_finite(records: dict[str, Record]) -> None:
             for key, array in getattr(record, group).items():
                 if not np.isfinite(array).all():
                     raise ValueError(f"{key} of {name} is not finite.")
+
+
+def _has(path: Path, mark: bytes, at: int) -> bool:
+    with path.open("rb") as file:
+        file.seek(at)
+        return file.read(len(mark)) == mark
+
+
+def _array(entry: bytes) -> Any:
+    """The array of an entry that was read to its end, where its checksum is: NumPy alone reads what the shape says."""
+    return np.lib.format.read_array(io.BytesIO(entry), allow_pickle=False)
 
 
 def _header(cell: Cell) -> str:

@@ -1,15 +1,16 @@
-"""The only module that knows array libraries.
+"""The only room that knows array libraries.
 
 Everything else is written against the Python array API standard. A scalar is an array of shape ``(..., 1)``: every
 reduction here keeps its axis, so one run and a batch of replications are the same code.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import array_api_compat
 
-from ._array import Array as Array
+from .._array import Array as Array
 
 _KNOWN: dict[type, Any] = {}  # the look-up of the compat layer costs as much as a small array operation
 
@@ -54,43 +55,12 @@ def scalar_shape(v: Array) -> tuple[int, ...]:
     return () if is_sharded(v) else (1,) * v.ndim
 
 
-LANES = 2048  # how many sums a CPU makes side by side: enough for its vector units, and they stay in its cache
-
-
-def sums(terms: Callable[..., Sequence[Array]], *arrays: Array) -> list[Array]:
-    """The sums of the ``terms``, which are computed entry by entry from arrays of one shape; each of shape (1,).
-
-    On a CPU, XLA does not vectorise a sum into one number; so there the terms are added in many lanes first, and are
-    computed for a row of them at a time.
-    """
-    xp = namespace(arrays[0])
-    plain: Any = lambda *arrays: [gathered(xp.reshape(xp.sum(term), (1,))) for term in terms(*arrays)]
-    if not array_api_compat.is_jax_array(arrays[0]) or arrays[0].size < 2 * LANES:
-        return list(plain(*arrays))
-    import jax
-
-    lanes: Any = lambda *arrays: _in_lanes(terms, arrays)
-    return list(jax.lax.platform_dependent(*arrays, cpu=lanes, default=plain))
-
-
-def _in_lanes(terms: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> list[Array]:
-    import jax
-
-    flat = [a.reshape(-1) for a in arrays]
-    even = flat[0].size // LANES * LANES
-    rest = [term.sum(keepdims=True) for term in terms(*(a[even:] for a in flat))]
-    rows = [a[:even].reshape(-1, LANES) for a in flat]
-
-    def add(lanes: Any, row: Any) -> tuple[Any, None]:
-        return [lane + term for lane, term in zip(lanes, terms(*row), strict=True)], None
-
-    lanes, _ = jax.lax.scan(add, [jax.numpy.zeros(LANES, total.dtype) for total in rest], rows)
-    return [total + lane.sum(keepdims=True) for total, lane in zip(rest, lanes, strict=True)]
-
-
 def hypot(u: Array, v: Array) -> Array:
     """sqrt(u^2 + v^2), entry by entry, also where squares overflow or underflow."""
     xp = namespace(u)
+    if array_api_compat.is_numpy_array(u):  # in one call, since it is often few numbers
+        found: Array = xp.hypot(u, v)
+        return found
     low, high = xp.minimum(xp.abs(u), xp.abs(v)), xp.maximum(xp.abs(u), xp.abs(v))
     return high * xp.sqrt(1 + (low * inverse(high)) ** 2)
 
@@ -119,7 +89,11 @@ def largest(v: Array) -> Array:
 
 def inverse(v: Array) -> Array:
     """1 / v, and 0 for what is so small, or negative, that 1 / v may be infinite or has no meaning."""
-    xp, normal = namespace(v), v >= smallest_normal(v)
+    xp = namespace(v)
+    if array_api_compat.is_numpy_array(v):  # in few calls, since it is often few numbers
+        found: Array = xp.divide(1, v, out=xp.zeros_like(v), where=v >= _smallest_normal(xp, v.dtype))
+        return found
+    normal = v >= smallest_normal(v)
     return xp.where(normal, 1 / xp.where(normal, v, xp.ones_like(v)), xp.zeros_like(v))
 
 
@@ -345,6 +319,11 @@ def machine_eps(v: Array) -> float:
 def smallest_normal(v: Array) -> float:
     """The smallest positive number of full precision in the floating dtype of ``v``."""
     return float(namespace(v).finfo(v.dtype).smallest_normal)
+
+
+@cache
+def _smallest_normal(xp: Any, dtype: Any) -> float:
+    return float(xp.finfo(dtype).smallest_normal)
 
 
 def is_floating(v: Array) -> bool:

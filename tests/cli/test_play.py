@@ -1,0 +1,28 @@
+"""`o2nc play`: what it says when it cannot start; the page itself is in tests/play."""
+
+import socket
+import sys
+
+import pytest
+
+import o2nc.play
+from o2nc.cli.codes import Code
+from reduced import invoke
+
+
+def test_without_panel_it_says_what_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, "o2nc.play.page", raising=False)
+    monkeypatch.delattr(o2nc.play, "page", raising=False)
+    monkeypatch.setitem(sys.modules, "panel", None)
+    result = invoke("play")
+    assert result.exit_code == Code.FAILED
+    assert "`o2nc play` needs Panel, which is not installed; `pip install 'o2nc[play]'` brings it." in result.stderr
+
+
+def test_a_port_that_is_taken_is_a_sentence():
+    pytest.importorskip("panel", reason="the page needs the extra play")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = invoke("play", "--no-browser", "--port", port)
+    assert result.exit_code == Code.FAILED
+    assert f"Cannot use port {port} of 127.0.0.1: Address already in use." in result.stderr
