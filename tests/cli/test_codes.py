@@ -19,9 +19,10 @@ TINY = ("--replications", "2", "--iterations", "3", "--jobs", "1")
 def start(*arguments, **streams):
     """A command that hears Ctrl-C also if these tests run in the background of a shell, where it is ignored."""
     command = [sys.executable, "-m", "o2nc", *map(str, arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what is ignored, not handlers
     try:
-        return subprocess.Popen(command, text=True, **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams))
+        return subprocess.Popen(command, text=True, **streams)
     finally:
         signal.signal(signal.SIGINT, before)
 
