@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from networks.final import FINAL
 from networks.fine_tuning import FINE_TUNING
+from networks.first_final import FIRST_FINAL as FINAL
 from networks.methods import METHODS
 from networks.protocol import best_cell, over_adamw
 from networks.run import load as load_runs
@@ -55,7 +55,7 @@ def certified() -> list[list[str]]:
 
 def trained() -> list[list[str]]:
     """The final tasks, which chose nothing, and fine-tuning."""
-    runs, page = load_runs(RESULTS / "final.jsonl"), "[training](docs/training.md)"
+    runs, page = load_runs(RESULTS / "first_final.jsonl"), "[training](docs/training.md)"
 
     def over(method: str, rival: str) -> str:
         return numbers(best_cell(runs, task, method)[0] / best_cell(runs, task, rival)[0] for task in FINAL)

@@ -4,7 +4,7 @@ Run: python benchmarks/protocol.py [--workers 2] [--tasks lstm ...] [--seeds 0 1
 
 Without --workers it prints what is there and runs nothing. Every run is a line of the file, and what is there is not
 run again. --final takes the four tasks that choose nothing in the place of the others, and --fine-tuning the two that
-go on from a good point: run them when the rule is done.
+go on from a good point: run them when the rule is done. --first-final prints how the rule before was judged.
 """
 
 import argparse
@@ -13,19 +13,21 @@ from pathlib import Path
 from networks.development import DEVELOPMENT
 from networks.final import FINAL
 from networks.fine_tuning import FINE_TUNING, RATE
+from networks.first_final import FIRST_FINAL
 from networks.methods import EXPERTS, METHODS
 from networks.protocol import Results, best_cell, diverged, foresight, over_adamw, ratios, summary, wanted
 from networks.run import load, run
 from pages import table
 
 FOLDER = Path(__file__).parent / "results"
-KINDS = {"development": DEVELOPMENT, "final": FINAL, "fine_tuning": FINE_TUNING}
+KINDS = {"development": DEVELOPMENT, "first_final": FIRST_FINAL, "final": FINAL, "fine_tuning": FINE_TUNING}
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     judged = parser.add_mutually_exclusive_group()
     judged.add_argument("--final", dest="kind", action="store_const", const="final", default="development")
+    judged.add_argument("--first-final", dest="kind", action="store_const", const="first_final")
     judged.add_argument("--fine-tuning", dest="kind", action="store_const", const="fine_tuning")
     parser.add_argument("--tasks", nargs="+", choices=DEVELOPMENT)
     parser.add_argument("--seeds", nargs="+", type=int)
@@ -36,7 +38,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     if options.kind != "development" and options.tasks:
         parser.error("`--tasks` chooses development tasks; the final ones are run all together.")
     options.tasks = options.tasks or list(KINDS[options.kind])
-    options.seeds = options.seeds or list(range(3 if options.kind == "development" else 5))
+    options.seeds = options.seeds or list(range(3 if options.kind in ("development", "first_final") else 5))
     if 0 not in options.seeds:
         parser.error("`--seeds` must have 0, which chooses the weight decay.")
     options.out = options.out or FOLDER / f"{options.kind}.jsonl"

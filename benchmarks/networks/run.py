@@ -15,11 +15,12 @@ import torch
 from .development import DEVELOPMENT
 from .final import FINAL
 from .fine_tuning import FINE_TUNING
+from .first_final import FIRST_FINAL
 from .gpt import SPEEDRUN
 from .methods import METHODS, factor
 
 SAID = ("weights", "regret", "error", "rate")  # by `Hedged` of its first group, after the last step
-ALL = DEVELOPMENT | FINAL | FINE_TUNING | SPEEDRUN
+ALL = DEVELOPMENT | FIRST_FINAL | FINAL | FINE_TUNING | SPEEDRUN
 
 
 class Cell(NamedTuple):

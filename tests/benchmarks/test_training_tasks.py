@@ -5,13 +5,15 @@ import math
 import pytest
 import torch
 from networks.development import DEVELOPMENT
-from networks.final import FINAL, lorenz, marked_graphs
+from networks.final import FINAL, clouds, following, halves
 from networks.fine_tuning import FINE_TUNING
+from networks.first_final import FIRST_FINAL, lorenz, marked_graphs
 from networks.gpt import SPEEDRUN
 from networks.run import ALL
+from networks.tasks import digits
 from protocol import arguments
 
-PROTOCOL = DEVELOPMENT | FINAL
+PROTOCOL = DEVELOPMENT | FIRST_FINAL | FINAL
 
 
 def double(x):
@@ -27,7 +29,7 @@ def one_thread():
 
 
 def test_names_are_given_once():
-    assert len(ALL) == sum(map(len, (DEVELOPMENT, FINAL, FINE_TUNING, SPEEDRUN)))
+    assert len(ALL) == sum(map(len, (DEVELOPMENT, FIRST_FINAL, FINAL, FINE_TUNING, SPEEDRUN)))
     assert len(DEVELOPMENT) >= 8
     assert len(FINAL) == 4
 
@@ -35,8 +37,8 @@ def test_names_are_given_once():
 def test_the_development_command_does_not_run_final_tasks(capsys):
     assert arguments([]).tasks == list(DEVELOPMENT)
     assert not set(arguments([]).tasks) & set(FINAL)
-    assert len({arguments(given).out for given in ([], ["--final"], ["--fine-tuning"])}) == 3
-    for task in (*FINAL, *FINE_TUNING):
+    assert len({arguments(given).out for given in ([], ["--final"], ["--first-final"], ["--fine-tuning"])}) == 4
+    for task in (*FIRST_FINAL, *FINAL, *FINE_TUNING):
         with pytest.raises(SystemExit):
             arguments(["--tasks", task])
     assert arguments(["--final"]).tasks == list(FINAL)
@@ -132,3 +134,23 @@ def test_what_is_forecast_is_later_on_the_same_path():
     (x, y), _ = lorenz(count=60, context=16, ahead=12)
     for i in range(20):
         torch.testing.assert_close(y[i], x[i + 12, :, -1], rtol=0, atol=0)
+
+
+def test_halves_meet_at_the_cut():
+    (x, y), _ = halves(count=40)
+    own = (x[:20, ..., -1] - y[:20, ..., -1]).abs().mean()
+    others = (x[:20, ..., -1] - y[:20, ..., -1].roll(1, 0)).abs().mean()
+    assert own < others / 3
+
+
+def test_the_letter_that_follows_is_that_of_the_text():
+    letters, (x, y), _ = following(context=12)
+    assert int(max(x.max(), y.max())) < letters
+    torch.testing.assert_close(x[1:20, 0], x[:19, 11], rtol=0, atol=0)  # eleven letters later
+
+
+def test_points_are_drawn_where_the_digit_is_dark():
+    (x, _), _ = clouds(copies=1)
+    images = digits()[0][0]
+    pixels = ((x + 1) * 4).long().clamp(max=7)
+    assert (images.gather(1, (8 * pixels[..., 0] + pixels[..., 1])) > 0).all()
