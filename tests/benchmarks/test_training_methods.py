@@ -8,6 +8,7 @@ import torch
 from networks.averaged import AveragedDoG
 from networks.development import DEVELOPMENT
 from networks.final import FINAL
+from networks.first_final import FIRST_FINAL
 from networks.looks import LOOKS
 from networks.methods import EXPERTS, METHODS, factor
 from networks.parameters import decaying, hidden_matrices
@@ -28,6 +29,10 @@ NOT_HIDDEN = {  # with two axes or more
     "denoising": {"last.weight"},
     "sorting": {"table", "places"},
     "forecast": {"6.weight"},
+    "matching": {"right.out.weight"},
+    "routing": {"token.weight", "head.weight"} | {f"layers.{i}.{name}" for i in (0, 1) for name in ("up", "down")},
+    "variational": {"decoder.4.weight"},
+    "points": {"classify.2.weight"},
 }
 
 
@@ -52,7 +57,7 @@ def steps(name, task, count=3):
 
 @pytest.mark.parametrize("name", NOT_HIDDEN)
 def test_tables_and_last_layers_are_not_hidden(name):
-    model = (DEVELOPMENT | FINAL)[name](0).model
+    model = (DEVELOPMENT | FIRST_FINAL | FINAL)[name](0).model
     hidden = [id(p) for p in hidden_matrices(model)]
     wide = {path: id(p) for path, p in model.named_parameters() if p.ndim >= 2}
     assert {path for path, p in wide.items() if p not in hidden} == NOT_HIDDEN[name]
