@@ -192,6 +192,15 @@ def test_results_begin_with_three_findings_and_a_picture(page):
         assert re.search(r"<!-- chart: |^!\[", text, flags=re.MULTILINE)
 
 
+def test_every_command_has_a_row():
+    from o2nc.cli.console import app
+
+    table = (ROOT / "docs" / "api" / "experiments.md").read_text().split("An oracle is spelled")[0]
+    commands = [command.name for command in app.registered_commands]
+    assert "play" in commands
+    assert not [name for name in commands if f"| `o2nc {name}" not in table]
+
+
 def test_what_a_successor_of_the_theme_must_bring_is_written_down():
     settings = (ROOT / "mkdocs.yml").read_text()
     table = (ROOT / "CONTRIBUTING.md").read_text().split("**The successor of mkdocs-material.**")[1]
