@@ -203,8 +203,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--docs", type=Path)
     options = parser.parse_args()
-    pages = {"bytes": ("torch.md", measured), "memory": ("language-model.md", memory)}
-    for name, (page, make) in {**pages, "communication": ("language-model.md", communication)}.items():
+    pages = {"bytes": ("torch.md", measured), "memory": ("footprint.md", memory)}
+    for name, (page, make) in {**pages, "communication": ("footprint.md", communication)}.items():
         print(text := make())
         if options.docs:
             replace(options.docs / page, name, text)

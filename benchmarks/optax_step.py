@@ -6,8 +6,8 @@ Run: python benchmarks/optax_step.py [--widths 16 64] [--models GPT tiny] [--wid
 Steps are jitted, float32, and donate parameters and state, as in a training loop. Printed are milliseconds and ratios
 of interleaved steps in one run, in brackets those of CPU time; then the target. Weights are held equal, so that no
 expert sleeps, except in the last section: there one expert has the weight, and is beside that one alone. Directions of
-matrices are timed up to --widest, and not at all if that is 0. --docs docs writes what the file has into docs/optax.md,
-and draws the curve.
+matrices are timed up to --widest, and not at all if that is 0. --docs docs writes what the file has into
+docs/optax-cost.md, and draws the curve.
 """
 
 import argparse
@@ -154,7 +154,7 @@ def main(given: list[str] | None = None) -> None:
         keep("sleep", "asleep", asleep(options))
     if options.docs and out:
         found = results.load(out)
-        replace(options.docs / "optax.md", "steps", page(found))
+        replace(options.docs / "optax-cost.md", "steps", page(found))
         picture(curve(found), options.docs / "assets" / "optax-step.png")
 
 

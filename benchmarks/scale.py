@@ -25,7 +25,7 @@ from o2nc.states import leaves
 SIZES, REPEATS = (10_000, 100_000, 1_000_000), 5
 ORACLES = {
     "diagonal, `LeastSquares(Box())`": lambda d: LeastSquares(Box()),
-    "a factor a block of 1000, `LeftLeastSquares((1, 1000))`": lambda d: LeftLeastSquares((1, 1000)),
+    "a factor for each block of 1000, `LeftLeastSquares((1, 1000))`": lambda d: LeftLeastSquares((1, 1000)),
     "blocks of 4 x 4, `LeftLeastSquares((4, 1))`": lambda d: LeftLeastSquares((4, 1)),
     "a Kronecker factor of 16 x 16, `LeftLeastSquares((16, d / 16))`": lambda d: LeftLeastSquares((16, d // 16)),
 }  # fmt: skip

@@ -150,6 +150,67 @@ def test_links_between_pages_lead_somewhere(page):
         assert not anchor or anchor in [re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings]
 
 
+def shelf(name):
+    """The pages of a shelf of the navigation."""
+    text = (ROOT / "mkdocs.yml").read_text().split(f"\n  - {name}:\n")[1]
+    return re.findall(r": (\S+\.md)$", re.split(r"^  - ", text, flags=re.MULTILINE)[0], flags=re.MULTILINE)
+
+
+def words(text):
+    """How many words of a page are read: not code, formulas, drawings and tables."""
+    for block in (r"^```.*?^```", r"\\\[.*?\\\]", r"\$\$.*?\$\$", r"<figure>.*?</figure>", r"<!--.*?-->", r"^\|.*?$"):
+        text = re.sub(block, "", text, flags=re.DOTALL | re.MULTILINE)
+    return len(text.split())
+
+
+def opening(text):
+    """What stands before the first heading below the title."""
+    return re.split(r"^## ", text, flags=re.MULTILINE)[0]
+
+
+LONG = {"torch.md", "training-protocol.md"}  # to be divided
+PROOFS = {"variance-reduction.md", *(page for page in shelf("Background") if page.startswith("theory"))}
+UNDRAWN = {"training.md", "training-development.md", "speedrun.md"}  # no picture there so far
+
+
+@pytest.mark.parametrize("page", sorted({p[5:] for p in PAGES if p[:5] == "docs/"} - PROOFS - {*shelf("Reference")}))
+def test_pages_are_short(page):
+    found = words((ROOT / "docs" / page).read_text())
+    assert found <= 1500 or page in LONG
+
+
+def test_words_are_those_that_are_read():
+    page = "# A title\n\nTwo words.\n\n| a | table |\n|---|---|\n\n```sh\nls -l\n```\n\n\\[\na+b\n\\]\n"
+    assert words(page) == 5
+
+
+@pytest.mark.parametrize("page", sorted({*shelf("Results")} - {"training-protocol.md"}))  # which has no results
+def test_results_begin_with_three_findings_and_a_picture(page):
+    text = opening((ROOT / "docs" / page).read_text())
+    assert re.findall(r"^(\d)\. ", text, flags=re.MULTILINE)[:3] == ["1", "2", "3"]
+    if page not in UNDRAWN:
+        assert re.search(r"<!-- chart: |^!\[", text, flags=re.MULTILINE)
+
+
+def test_every_command_has_a_row():
+    from o2nc.cli.console import app
+
+    table = (ROOT / "docs" / "api" / "experiments.md").read_text().split("An oracle is spelled")[0]
+    commands = [command.name for command in app.registered_commands]
+    assert "play" in commands
+    assert not [name for name in commands if f"| `o2nc {name}" not in table]
+
+
+def test_what_a_successor_of_the_theme_must_bring_is_written_down():
+    settings = (ROOT / "mkdocs.yml").read_text()
+    table = (ROOT / "CONTRIBUTING.md").read_text().split("**The successor of mkdocs-material.**")[1]
+    plugins = settings.split("\nplugins:\n")[1].split("\n\n")[0]
+    needed = re.findall(r"^  - ([\w-]+)", plugins, flags=re.MULTILINE) + re.findall(r"docs/\w+\.py", settings)
+    assert len(needed) == 6
+    assert not [name for name in needed if f"`{name}`" not in table]
+    assert "custom_dir" not in settings
+
+
 def charts():
     spec = importlib.util.spec_from_file_location("charts", ROOT / "docs" / "charts.py")
     module = importlib.util.module_from_spec(spec)

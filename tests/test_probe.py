@@ -188,7 +188,7 @@ WRONG_VALUES = {
     "no function": (3, TypeError, "`value` must be a function of x and rng", "got 3"),
     "one argument": (lambda x: 0.0, TypeError, "`value` must take the point and a generator, value(x, rng)"),
     "nothing": (lambda x, rng: None, TypeError, "`value` must return a number, or one a row; got None"),
-    "a vector": (lambda x, rng: np.cos(x), ValueError, "`value` must return one number a row, 1; got shape (2,)"),
+    "a vector": (lambda x, rng: np.cos(x), ValueError, "must return one number for each row, 1; got shape (2,)"),
 }
 
 

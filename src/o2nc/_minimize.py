@@ -74,7 +74,7 @@ class Result:
 
     x: Vector  # what the theorem is about: an iterate drawn uniformly (Algorithm 1), y_bar_tau (Algorithm 2)
     last: Vector  # the point after the last round
-    regret: Any  # sum of L_t(U_t) - L_t(I), one number a replication; None for a conversion without an oracle
+    regret: Any  # sum of L_t(U_t) - L_t(I), one number for each replication; None for a conversion without an oracle
     certificate: Certificate | None  # the theorem with the measured regret
     a_priori: Certificate | None  # the theorem with the regret bound that the oracle states
     tight: Certificate | None  # the tight certificate from the sums of the run and its first sample
@@ -347,7 +347,7 @@ def check_start(x1: Vector) -> None:
 
 
 def _value(value: Any, x: Vector, rng: np.random.Generator) -> Any:
-    """The value of f at x, for the conversion that needs it; raise unless it is one finite number a replication."""
+    """The value of f at x, for the conversion that needs it; raise unless there is a finite number for each run."""
     f, shape = value(apply(_xp.copy, x), rng), tuple(zero_scalar(x).shape)
     given = np.asarray(_xp.to_numpy(f) if _xp.is_array(f) else f)
     if given.dtype.kind not in "fiu" or given.shape not in ((), (1,), shape) or not np.isfinite(given).all():

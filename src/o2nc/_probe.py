@@ -37,7 +37,7 @@ def probe(
     Args:
         gradient: as in `o2nc.minimize`, with randomness from ``rng`` only.
         x1: the starting point; a batch is probed row by row, and its rows are counted as points.
-        value: ``value(x, rng)`` is f(x), or a sample of it; a number, or an array with one number a row.
+        value: ``value(x, rng)`` is f(x), or a sample of it; a number, or an array with one number for each row.
         points: how many points, ``x1`` included.
         repeats: samples a point, at least 2.
         turns: segments a point.
@@ -134,7 +134,7 @@ def _value(value: Any, rows: Any) -> Any:
     if not isinstance(value, (int, float)) and not _xp.is_array(value) and not isinstance(value, np.generic):
         raise TypeError(f"`value` must return a number, or one a row; got {value!r}.")
     if (found := _number(value)).size != (count := _number(rows).size):
-        raise ValueError(f"`value` must return one number a row, {count}; got shape {found.shape}.")
+        raise ValueError(f"`value` must return one number for each row, {count}; got shape {found.shape}.")
     return found.reshape(-1)
 
 

@@ -16,7 +16,7 @@ def test_a_run_prints_ratios_and_keeps_what_the_file_has(capsys, monkeypatch, tm
     monkeypatch.setattr(optax_step, "TRANSFORMATIONS", FEW)
     out, docs = tmp_path / "found.json", tmp_path / "docs"
     (docs / "assets").mkdir(parents=True)
-    (docs / "optax.md").write_text("<!-- steps -->\n\nold\n<!-- end of steps -->\n")
+    (docs / "optax-cost.md").write_text("<!-- steps -->\n\nold\n<!-- end of steps -->\n")
     arguments = ["--quick", "--widest", "0", "--repeats", "2", "--out", str(out)]
     optax_step.main(["--widths", "4", "--models", "convolutions", *arguments])
     text = capsys.readouterr().out
@@ -25,7 +25,7 @@ def test_a_run_prints_ratios_and_keeps_what_the_file_has(capsys, monkeypatch, tm
     optax_step.main(["--widths", "2", "--models", *arguments, "--docs", str(docs)])
     found = results.load(out)
     assert list(optax_step.curve(found)) == [2, 4]
-    page = (docs / "optax.md").read_text()
+    page = (docs / "optax-cost.md").read_text()
     ratio = timing.ratio(results.costs(found, 2, "models")["convolutions"], "hedge momentum+adam", ADAMW)
     assert f"| {ratio.cpu:.2f} |" in page
     assert "width 2 | width 4 | convolutions" in page

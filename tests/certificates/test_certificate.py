@@ -242,7 +242,7 @@ def test_errors_are_sentences(call, sentence):
 def test_wrong_types():
     with pytest.raises(TypeError, match=r"`regret` must be a number; got '1'\."):
         theorem1(C, "1")
-    with pytest.raises(TypeError, match=r"`Q` must hold one number a replication; got 1\.0\."):
+    with pytest.raises(TypeError, match=r"`Q` must hold one number for each replication; got 1\.0\."):
         tight(C, 1.0, [1.0], [1.0])
 
 

@@ -27,7 +27,7 @@ def samples(x, t):
 
 
 def diagonal_least_squares(constants, lam=1.0):
-    """The loop of the theory page, one factor a coordinate, and its regret and squared gradients."""
+    """The loop of the theory page, one factor for each coordinate, and its regret and squared gradients."""
     a, eta = constants.a, constants.eta
     x, m = X1.copy(), np.zeros_like(X1)
     A, H = np.full_like(X1, lam), np.zeros_like(X1)

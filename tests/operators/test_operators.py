@@ -116,7 +116,7 @@ def test_blockwise_matrices_are_the_algebra_of_vec_and_mat(xp, shape):
     found = numpy_of(U @ xp.array(V))
     np.testing.assert_allclose(found, V @ np.kron(A, np.eye(p)).T, rtol=0, atol=1e-14)
     np.testing.assert_allclose(found, numpy_of(vec(mat(xp.array(V), p, q) @ xp.array(A.T))), rtol=0, atol=1e-14)
-    factors = FACTORS[:q]  # one factor a column
+    factors = FACTORS[:q]  # one factor for each column
     U = Blockwise((Diagonal(xp.array(factors)),), shapes=(shape,))
     np.testing.assert_allclose(numpy_of(U @ xp.array(V)), V * np.repeat(factors, p), rtol=0, atol=1e-15)
 

@@ -82,7 +82,7 @@ def run(oracle, ms, ss):
 TWINS = {  # the same learner in other words
     "blocks": (LeftLeastSquares((3, 1), LAM), Product([FullLeastSquares(LAM)] * 4, [(3,)] * 4)),
     "one block": (LeftLeastSquares((12, 1), LAM), FullLeastSquares(LAM)),
-    "a factor a block": (LeftLeastSquares((1, 4), LAM), LeastSquares(BlockBox(shapes=((4,),) * 3), LAM)),
+    "a factor for each block": (LeftLeastSquares((1, 4), LAM), LeastSquares(BlockBox(shapes=((4,),) * 3), LAM)),
     "the other side": (RightLeastSquares((4, 1), LAM), LeastSquares(BlockBox(shapes=((4,),) * 3), LAM)),
     "a row": (RightLeastSquares((1, 3), LAM), LeftLeastSquares((3, 1), LAM)),
 }

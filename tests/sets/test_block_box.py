@@ -1,4 +1,4 @@
-"""One factor a block: the set is a box of small diagonals, seen through the map that repeats each factor."""
+"""One factor for each block: the set is a box of small diagonals, seen through the map that repeats each factor."""
 
 import math
 

@@ -86,7 +86,7 @@ def replicated(name: str, values: Iterable[float]) -> list[float]:
     try:
         numbers = [float(value) for value in values]
     except TypeError:
-        raise TypeError(f"`{name}` must hold one number a replication; got {values!r}.") from None
+        raise TypeError(f"`{name}` must hold one number for each replication; got {values!r}.") from None
     if not numbers:
         raise ValueError(f"`{name}` must hold at least 1 replication; got 0.")
     for number in numbers:
@@ -95,7 +95,7 @@ def replicated(name: str, values: Iterable[float]) -> list[float]:
 
 
 def same_length(**sums: Iterable[float]) -> list[list[float]]:
-    """The sums as lists of one length, one number a replication.
+    """The sums as lists of one length, one number for each replication.
 
     >>> same_length(Q=[1.0, 2.0], N=[3.0])
     Traceback (most recent call last):

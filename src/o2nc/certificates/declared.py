@@ -29,7 +29,7 @@ def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], roun
 
     Args:
         sigma: that was declared.
-        sums: by name, one number a replication.
+        sums: by name, one number for each replication.
         rounding: by how much equal sums may differ, relative to the largest of all.
 
     Reference: none; independent replications with noise are not equal.

@@ -47,7 +47,7 @@ def estimated(
 
     Args:
         name: of the certificate.
-        linear: the terms that are means, by name, one number a replication.
+        linear: the terms that are means, by name, one number for each replication.
         growing: the numbers whose means the other terms grow with; a mean is at least 0.
         rest: from those means to the other terms by name.
         confidence: of the interval: Student's intervals of the linear total and of each of ``growing`` hold together.

@@ -152,9 +152,9 @@ def least_squares_regret(error: float, variance: float, N: float, lam: float) ->
 
     Args:
         error: the tracking error, the sum of the expected squares of m_t - g_t.
-        variance: $\nu$: for one factor the largest variance of a sample in any direction; for one factor a coordinate
-            the sum of the variances; for K operators K times the first. The variance of a sample is enough for the
-            first two.
+        variance: $\nu$: for one factor the largest variance of a sample in any direction; for a factor for each
+            coordinate the sum of the variances; for K operators K times the first. The variance of a sample is enough
+            for the first two.
         N: the sum of the expected squared norms of m_t.
         lam: $\lambda>0$, the weight of the centre.
 
@@ -196,7 +196,7 @@ def theorem_sharp_least_squares(
         T: number of rounds.
         lam: $\lambda>0$, the weight of the centre.
         variance: $\nu$ of ``least_squares_regret``; sigma^2 by default, which is enough for one factor and for one
-            factor a coordinate.
+            factor for each coordinate.
         a: tracking rate; that of ``least_squares_rate`` by default.
         c: divisor of the step; the smallest by default.
         first: the expected squared norm of the first gradient; 2 beta D by default.

@@ -1,4 +1,4 @@
-"""The command line, one file a command: parsing and printing only."""
+"""The command line, one file for each command: parsing and printing only."""
 
 from . import certify, compare, deterministic, names, nonsmooth, play, plot, reproduce, run
 from .console import app

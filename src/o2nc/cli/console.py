@@ -27,7 +27,7 @@ Three things to try:
 
   o2nc run --objective f4 --oracle learned   a learned preconditioner beside SGD, in seconds
   o2nc reproduce                             the paper's experiments with their controls, in a minute
-  o2nc list oracles                          what can be played
+  o2nc list oracles                          the online learners, by name
 
 `o2nc --help` names all commands."""
 

@@ -16,7 +16,7 @@ def deterministic(
     calls: Annotated[int, typer.Option(help="Gradients that every run may take.")] = 10_000,
     path: File = None,
 ) -> None:
-    """Count the exact gradients to a small one: ours, online scaled gradient methods, L-BFGS and gradient descent."""
+    """Count the exact gradients that each method needs until one is small: ours, OSGM, L-BFGS and gradient descent."""
     from ..experiments.deterministic import experiment, tables
     from ..experiments.runner.store import check_file
     from ..experiments.runner.tables import text

@@ -16,10 +16,10 @@ from .console import command
 KINDS = Registry("kind")  # each makes its things: words by name
 KINDS.add("objectives", lambda: described(objectives), "what is minimised")
 KINDS.add("methods", lambda: {name: words(name) for name in METHODS}, "oracles with set, loss and constants")
-KINDS.add("oracles", lambda: {name: words(name) for name in learners()}, "what plays and learns")
-KINDS.add("sets", lambda: described(operator_sets()), "what is played")
+KINDS.add("oracles", lambda: {name: words(name) for name in learners()}, "online learners over a set of operators")
+KINDS.add("sets", lambda: described(operator_sets()), "operators to learn over")
 KINDS.add("directions", lambda: described(directions), "experts for networks")
-KINDS.add("conversions", lambda: described(conversions), "who uses an oracle, and rivals")
+KINDS.add("conversions", lambda: described(conversions), "algorithms that use an oracle, and rivals")
 
 
 def described(registry: Registry) -> dict[str, str]:

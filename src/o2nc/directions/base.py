@@ -122,7 +122,7 @@ def faded(size: Array, floor: Any) -> Array:
 
 
 class Numbers(NamedTuple):
-    """One number a block, such as a counter.
+    """One number for each block, such as a counter.
 
     Reference: none.
 

@@ -25,7 +25,7 @@ class Identity:
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    r"""$\mathrm{diag}(u)$ with $|u_i|\le 1$: one factor a coordinate.
+    r"""$\mathrm{diag}(u)$ with $|u_i|\le 1$: one factor for each coordinate.
 
     Args:
         diagonal: array of shape (..., d), or `Blocks` in the shapes of the vector.

@@ -1,4 +1,4 @@
-"""Operators made of operators: mixtures, and one operator a block."""
+"""Operators made of operators: mixtures, and one operator for each block."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -54,14 +54,14 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class Blockwise:
-    r"""$U_1\oplus\dots\oplus U_k$: one operator a block.
+    r"""$U_1\oplus\dots\oplus U_k$: one operator for each block.
 
     On `Blocks`, operator i acts on block i. On an array, ``shapes`` cut the last axis into consecutive blocks; a shape
     (p, q) is a matrix, filled column by column as the paper's mat, and an operator acts on its last axis: `Dense` with
     matrix A is then $X\mapsto XA^\top$.
 
     Args:
-        operators: one operator a block.
+        operators: one operator for each block.
         shapes: the shapes of the blocks, needed for arrays only.
 
     Reference: the paper's vec and mat.

@@ -1,4 +1,4 @@
-"""One factor a block."""
+"""One factor for each block."""
 
 import math
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from .base import check_below_one
 
 @dataclass(frozen=True, eq=False)
 class Scalars:
-    r"""$c_1I\oplus\dots\oplus c_kI$ with $|c_i|\le1$: one factor a block.
+    r"""$c_1I\oplus\dots\oplus c_kI$ with $|c_i|\le1$: one factor for each block.
 
     Args:
         scalars: array of shape (..., k), one entry a block.
         shapes: the shapes of the blocks, which cut the last axis of an array into slices; needed for arrays only.
 
-    Reference: the paper's vec and mat; a step size a layer.
+    Reference: the paper's vec and mat; a step size for each layer.
 
     >>> import numpy as np
     >>> Scalars(np.asarray([1.0, 0.5]), shapes=((1,), (2,))) @ np.asarray([1.0, 1.0, 1.0])

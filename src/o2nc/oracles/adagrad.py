@@ -1,4 +1,4 @@
-"""AdaGrad with one step size a coordinate."""
+"""AdaGrad with one step size for each coordinate."""
 
 import math
 from dataclasses import dataclass
@@ -75,4 +75,4 @@ class AdaGrad(WithFactor):
         return (1 + METRIC_FLOOR * k if hull else 1.0) * (D**2 / (2 * eta) + eta) * math.sqrt(k)
 
 
-registry.add("adagrad", lambda S, rate, C: AdaGrad(S, rate), "one step size a coordinate", rate=OPTIONAL)
+registry.add("adagrad", lambda S, rate, C: AdaGrad(S, rate), "one step size for each coordinate", rate=OPTIONAL)

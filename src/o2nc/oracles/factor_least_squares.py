@@ -81,7 +81,7 @@ class FactorLeastSquares(ABC):
         return _xp.namespace(A).linalg.solve(A + self.lam * _xp.eye(A.shape[-1], A), B)
 
     def _cost(self, A: Array, X: Array, R: Array) -> Array:
-        """tr(B^T A^{-1} B) with B = X R^T, by the smaller of X and B, one number a factor."""
+        """tr(B^T A^{-1} B) with B = X R^T, by the smaller of X and B, one number for each factor."""
         if X.shape[-1] >= X.shape[-2]:
             B = _product(X, R)
             return _sum(B * self._solved(A, B))
@@ -147,8 +147,8 @@ class LeftLeastSquares(_Grouped):
     $A_t=\lambda I+\sum_{i\le t}X_iX_i^\top$ over the directions and $H_t=\sum_{i\le t}X_i(S_i-X_i)^\top$ are p x p.
     Each row of W is `LeastSquares` of a row of S - X on the rows of X. Operators may have **any size** and need not be
     symmetric. With q = 1 they are **block-diagonal** with n blocks of size p; with n = 1 a **Kronecker product**
-    $I\otimes(I+W)$; with p = 1 a factor a block. A round costs $d\,(p+p^2/q)$ and the state $2dp/q$ numbers: linear in
-    d while p is fixed.
+    $I\otimes(I+W)$; with p = 1 a factor for each block. A round costs $d\,(p+p^2/q)$ and the state $2dp/q$ numbers:
+    linear in d while p is fixed.
 
     Regret against $I+W$ with any matrices W on `PredictionLoss`, in multiples of its scale, for every sequence: the sum
     over the n matrices of $\frac\lambda2\|W\|_F^2+\frac12\sum_t\mathrm{tr}(B_t^\top A_t^{-1}B_t)-\frac12\mathrm{tr}

@@ -1,4 +1,4 @@
-"""One bounded factor a block."""
+"""One bounded factor for each block."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .box import Box
 
 @dataclass(frozen=True)
 class BlockBox(Box):
-    r"""$\{c_1I\oplus\dots\oplus c_kI : low\le c_i\le high\}$, one factor a block, in the coordinates c.
+    r"""$\{c_1I\oplus\dots\oplus c_kI : low\le c_i\le high\}$, one factor for each block, in the coordinates c.
 
     On `Blocks`, each array is a block. On an array, ``shapes`` cut the last axis into consecutive blocks.
 
@@ -23,7 +23,7 @@ class BlockBox(Box):
         high: largest factor.
         shapes: the shapes of the blocks, needed for arrays only.
 
-    Reference: the set-up of Algorithm 1; a step size a layer.
+    Reference: the set-up of Algorithm 1; a step size for each layer.
 
     >>> import numpy as np
     >>> S = BlockBox(shapes=((1,), (2,)))

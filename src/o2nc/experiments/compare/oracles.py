@@ -149,7 +149,7 @@ def spelled(text: str) -> Method:
     >>> spelled("ogd:box:speed=4")
     Traceback (most recent call last):
         ...
-    ValueError: An oracle is `name[:set][:rate=...][:kappa=...][:r=...]`; got 'ogd:box:speed=4'.
+    ValueError: `oracle` must be name[:set][:rate=...][:kappa=...][:r=...]; got 'ogd:box:speed=4'.
     """
     oracle, *parts = text.split(":")
     operators, numbers = None, dict[str, float | None]()
@@ -162,7 +162,7 @@ def spelled(text: str) -> Method:
         elif part == "r=uniform" and key not in numbers:
             numbers[key] = None
         else:
-            raise ValueError(f"An oracle is `{SPELLING}`; got {text!r}.")
+            raise ValueError(f"`oracle` must be {SPELLING}; got {text!r}.")
     method = combination(oracle, operators, numbers.get("rate"), numbers.get("kappa"))
     if "r" in numbers and (method.oracle is None or method.convert is not None):
         raise ValueError(f"`r` must not be given for {oracle}, which takes its samples at its iterates; got {text!r}.")

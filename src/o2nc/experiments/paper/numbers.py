@@ -157,7 +157,7 @@ def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str,
     """
     f, R = objective(name), record.R
     measured = float(record.mean["average"][-1])
-    V_T = record.sums["noise"]  # the squares of the noise that was drawn, one number a replication
+    V_T = record.sums["noise"]  # the squares of the noise that was drawn, one number for each replication
     noise = {"declared": f.sigma**2, "measured": float(V_T.mean()) / rounds}
     decrease = record.at("gap", 1) - record.sums["final_gap"]
     if method.oracle is None:
