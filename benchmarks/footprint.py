@@ -203,7 +203,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--docs", type=Path)
     options = parser.parse_args()
-    pages = {"bytes": ("torch.md", measured), "memory": ("footprint.md", memory)}
+    pages = {"bytes": ("torch-state.md", measured), "memory": ("footprint.md", memory)}
     for name, (page, make) in {**pages, "communication": ("footprint.md", communication)}.items():
         print(text := make())
         if options.docs:

@@ -77,7 +77,7 @@ def trained() -> list[list[str]]:
 def timed() -> list[list[str]]:
     """A step on a model in the shapes of GPT-2."""
     costs = step_results.costs(step_results.load(RESULTS / "torch_step.json"), THREADS, "models")[SHAPES]
-    page = "[cost](docs/torch.md#speed)"
+    page = "[cost](docs/torch-cost.md)"
     return [
         [f"time of a step, {words}", numbers([costs[name].wall / costs[rival].wall]), page]
         for name, (rival, words) in STEPS.items()

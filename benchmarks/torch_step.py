@@ -7,7 +7,7 @@ momentum+adam
 Printed are milliseconds and ratios of interleaved steps in one run, float32, in brackets those of CPU time: medians, or
 for those that refresh bases means over tens of steps. After them are the targets. Weights are held equal, so that no
 expert sleeps, except in the section "sleep". Sections are written to --out as they are done, by number of threads;
---docs docs writes what the file has into docs/torch.md, and draws the curve. --only figure measures nothing. --at 32
+--docs docs writes what the file has into docs/torch-cost.md, and draws the curve. --only figure measures nothing. --at 32
 GPT leaves out all other widths and models, and --elementwise the directions of matrices, which are slow. --quick has
 tiny sizes, and writes only where it is told to. The widest tensors need some 12 GB of memory.
 """
@@ -137,7 +137,7 @@ def main(given: list[str] | None = None) -> None:
             results.store(out, options.threads, name, found, repeats=options.repeats)
     if options.docs and out:
         found = results.load(out)
-        replace(options.docs / "torch.md", "steps", f"{page.markdown(found)}\n{page.FIGURE}")
+        replace(options.docs / "torch-cost.md", "steps", f"{page.markdown(found)}\n{page.FIGURE}")
         draw(results.curve(found, options.threads), options.docs / "assets" / "torch-step.png")
 
 

@@ -168,7 +168,7 @@ def opening(text):
     return re.split(r"^## ", text, flags=re.MULTILINE)[0]
 
 
-LONG = {"torch.md", "training-protocol.md"}  # to be divided
+LONG = {"training-protocol.md"}  # to be divided
 PROOFS = {"variance-reduction.md", *(page for page in shelf("Background") if page.startswith("theory"))}
 UNDRAWN = {"training.md", "training-development.md", "speedrun.md"}  # no picture there so far
 

@@ -155,7 +155,7 @@ def test_results_of_other_threads_and_sections_stay(tmp_path):
 @pytest.mark.slow
 def test_quick_run(tmp_path):
     """In a process of its own: within pytest the compiler of torch may wait for its helpers for ever."""
-    (tmp_path / "torch.md").write_text("before\n\n<!-- steps -->\n\n<!-- end of steps -->\n")
+    (tmp_path / "torch-cost.md").write_text("before\n\n<!-- steps -->\n\n<!-- end of steps -->\n")
     script, out = [sys.executable, torch_step.__file__, "--threads", "1"], tmp_path / "steps.json"
     quick = [*script, "--quick", "--repeats", "1", "--out", str(out), "--docs", str(tmp_path)]
     runs = (quick, [*script, "--profile", "8", "momentum+adam"])
@@ -168,4 +168,4 @@ def test_quick_run(tmp_path):
     assert "stops to compile" not in text
     assert "momentum+adam on 20 tensors" in text
     assert (tmp_path / "assets" / "torch-step.png").exists()
-    assert "| Hedged muon+soap |" in (tmp_path / "torch.md").read_text()
+    assert "| Hedged muon+soap |" in (tmp_path / "torch-cost.md").read_text()
