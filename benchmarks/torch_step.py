@@ -7,8 +7,8 @@ momentum+adam
 Printed are milliseconds and ratios of interleaved steps in one run, float32, in brackets those of CPU time: medians, or
 for those that refresh bases means over tens of steps. After them are the targets. Weights are held equal, so that no
 expert sleeps, except in the section "sleep". Sections are written to --out as they are done, by number of threads;
---docs docs writes what the file has into docs/torch-cost.md, and draws the curve. --only figure measures nothing. --at 32
-GPT leaves out all other widths and models, and --elementwise the directions of matrices, which are slow. --quick has
+--docs docs writes what the file has into docs/torch-cost.md, and draws the curve. --only figure measures nothing. --at
+32 GPT leaves out all other widths and models, and --elementwise the directions of matrices, which are slow. --quick has
 tiny sizes, and writes only where it is told to. The widest tensors need some 12 GB of memory.
 """
 
