@@ -1,13 +1,16 @@
 """The development tasks by the protocol of docs/training-protocol.md; and, once, the final ones and fine-tuning.
 
 Run: python benchmarks/protocol.py [--workers 2] [--tasks lstm ...] [--seeds 0 1 2] [--methods adamw ...] [--out FILE]
+[--docs DIR]
 
 Without --workers it prints what is there and runs nothing. Every run is a line of the file, and what is there is not
 run again. --final takes the four tasks that choose nothing in the place of the others, and --fine-tuning the two that
-go on from a good point: run them when the rule is done. --first-final prints how the rule before was judged.
+go on from a good point: run them when the rule is done. --first-final prints how the rule before was judged. --docs
+docs writes what is printed into the pages.
 """
 
 import argparse
+import math
 from pathlib import Path
 
 from networks.development import DEVELOPMENT
@@ -15,12 +18,14 @@ from networks.final import FINAL
 from networks.fine_tuning import FINE_TUNING, RATE
 from networks.first_final import FIRST_FINAL
 from networks.methods import EXPERTS, METHODS
-from networks.protocol import Results, best_cell, diverged, foresight, over_adamw, ratios, summary, wanted
+from networks.protocol import Results, best_cell, diverged, foresight, over_adamw, ratios, summary, until, wanted
 from networks.run import load, run
-from pages import table
+from pages import replace, table
 
 FOLDER = Path(__file__).parent / "results"
 KINDS = {"development": DEVELOPMENT, "first_final": FIRST_FINAL, "final": FINAL, "fine_tuning": FINE_TUNING}
+PAGES = {kind: f"training{'' if kind in ('final', 'fine_tuning') else '-development'}.md" for kind in KINDS}
+DRAWN = ("hedged", "learned", "equal", "muon", "soap", "schedule-free", "prodigy")  # over AdamW
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -34,6 +39,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--docs", type=Path)
     options = parser.parse_args(given)
     if options.kind != "development" and options.tasks:
         parser.error("`--tasks` chooses development tasks; the final ones are run all together.")
@@ -59,10 +65,33 @@ def markdown(results: Results, tasks: list[str], methods: list[str]) -> str:
             counts = [str(cells), str(diverged(results, tasks, name))]
             body.append([METHODS[name].title, *counts, f"{mean:.3f}", f"{near:.0%}", f"{worst:.3f}"])
     text += table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
+    if "adamw" in methods:
+        text += "\n### Steps, and CPU seconds, to the final objective of AdamW\n\n"
+        text += table(["", *tasks], times(results, tasks, methods))
     runs, correlation, agree = foresight(results, tasks)
     return (
         f"{text}\nWhich expert would have won: {runs} runs, rank correlation {correlation:.2f}, right in {agree:.0%}.\n"
     )
+
+
+def times(results: Results, tasks: list[str], methods: list[str]) -> list[list[str]]:
+    """When methods at their best rates are where AdamW ends at its best; the rows of a table."""
+    goals = {task: best_cell(results, task, "adamw")[0] for task in tasks}
+    body = []
+    for name in methods:
+        found = [until(results, task, name, goals[task]) for task in tasks]
+        body.append([METHODS[name].title, *(f"{t}, {s:.1f}" if math.isfinite(t) else "–" for t, s in found)])
+    return body
+
+
+def chart(results: Results, tasks: list[str]) -> str:
+    """The best cell of some methods over that of AdamW, as a table that the pages draw."""
+    body = []
+    for task in tasks:
+        adamw, *others = (best_cell(results, task, name)[0] for name in ("adamw", *DRAWN))
+        body.append([task, *(f"{value / adamw:.3f}" for value in others)])
+    title = "the final objective over that of AdamW, each at its best rate"
+    return f"<!-- chart: {title} -->\n\n" + table(["", *(METHODS[name].title for name in DRAWN)], body)
 
 
 def fine_tuning(results: Results, tasks: list[str], methods: list[str]) -> str:
@@ -83,8 +112,12 @@ def main(given: list[str] | None = None) -> None:
         run(options.out, cells, options.workers, points=10)
     results = {cell: row for cell, row in load(options.out).items() if cell.seed in options.seeds}
     if results:
-        shown = fine_tuning if options.kind == "fine_tuning" else markdown
-        print(shown(results, options.tasks, options.methods))
+        text = (fine_tuning if options.kind == "fine_tuning" else markdown)(results, options.tasks, options.methods)
+        print(text)
+        if options.docs:
+            page, mark = options.docs / PAGES[options.kind], options.kind.replace("_", " ")
+            replace(page, mark, text)
+            replace(page, f"{mark} chart", chart(results, options.tasks))
 
 
 if __name__ == "__main__":

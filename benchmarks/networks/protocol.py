@@ -33,6 +33,12 @@ def decays(task: str) -> tuple[float, ...]:
     return ALL[task](0).decays
 
 
+@cache
+def steps(task: str) -> int:
+    """How long a run is."""
+    return ALL[task](0).steps
+
+
 def trial(results: Results, task: str, method: str) -> list[Cell]:
     """The cells that choose the weight decay, as far as they are known.
 
@@ -89,6 +95,23 @@ def best_cell(results: Results, task: str, method: str) -> tuple[float, float]:
     """The smallest mean over the seeds and its rate; infinite if there is none."""
     found = {lr: of_cell(results, task, method, lr) for lr in METHODS[method].rates}
     return min(((fmean(values.values()), lr) for lr, values in found.items() if values), default=(math.inf, math.nan))
+
+
+def until(results: Results, task: str, method: str, goal: float) -> tuple[float, float]:
+    """Steps and CPU seconds until the mean objective over the seeds, in the best cell of a method, is at most ``goal``.
+
+    It is known at the end and at some points on the way; both are infinite if it is never reached.
+    """
+    _, lr = best_cell(results, task, method)
+    found = [record for cell, record in records(results, task, method).items() if cell.lr == lr]
+    if not found or not all(math.isfinite(record["train"]) for record in found):
+        return math.inf, math.inf
+    curves = [[*record["curve"], (steps(task), record["seconds"], objective(record))] for record in found]
+    for points in zip(*curves, strict=True):
+        t, seconds, objectives = zip(*points, strict=True)
+        if fmean(objectives) <= goal:
+            return t[0], fmean(seconds)
+    return math.inf, math.inf
 
 
 def ratios(

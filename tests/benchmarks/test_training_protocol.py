@@ -6,14 +6,25 @@ import math
 import protocol
 import pytest
 from networks.methods import METHODS, RATES
-from networks.protocol import FLOOR, best_cell, diverged, foresight, objective, ratios, summary, wanted, weight_decay
+from networks.protocol import (
+    FLOOR,
+    best_cell,
+    diverged,
+    foresight,
+    objective,
+    ratios,
+    summary,
+    until,
+    wanted,
+    weight_decay,
+)
 from networks.run import Cell, load, train
 
 TASK = "tumours"  # both weight decays may be chosen
 
 
 def record(train, initial=1.0):
-    return {"train": train, "initial": initial}
+    return {"train": train, "initial": initial, "curve": [], "seconds": 1.0}
 
 
 def finish(value, tasks=(TASK,), methods=("adamw",), seeds=(0, 1, 2)):
@@ -137,3 +148,18 @@ def test_only_the_seeds_that_were_asked_for_are_printed(tmp_path, capsys):
     with pytest.raises(SystemExit):
         protocol.main(["--seeds", "1"])
     assert "`--seeds` must have 0" in capsys.readouterr().err
+
+
+def test_the_time_to_an_objective_is_that_of_the_best_cell():
+    def run(seed, curve, train):
+        found = record(train) | {"curve": curve, "seconds": 3.0 + seed}
+        return {Cell(TASK, "hedged", 0.01, seed, 0.0): found}
+
+    results, _ = finish(lambda cell: 0.8 if (cell.lr, cell.weight_decay) == (0.01, 0.0) else 0.9, methods=["hedged"])
+    results = {cell: found for cell, found in results.items() if cell.seed == 0}
+    results |= run(0, [(50, 1.0, 0.5), (100, 2.0, 0.3)], 0.1) | run(1, [(50, 1.5, 0.9), (100, 2.5, 0.5)], 0.2)
+    assert best_cell(results, TASK, "hedged") == (pytest.approx(0.15), 0.01)
+    assert until(results, TASK, "hedged", 0.7) == (50, 1.25)
+    assert until(results, TASK, "hedged", 0.4) == (100, 2.25)
+    assert until(results, TASK, "hedged", 0.16) == (150, 3.5)
+    assert until(results, TASK, "hedged", 0.14) == (math.inf, math.inf)
