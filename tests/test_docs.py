@@ -168,15 +168,13 @@ def opening(text):
     return re.split(r"^## ", text, flags=re.MULTILINE)[0]
 
 
-LONG = {"training-protocol.md"}  # to be divided
 PROOFS = {"variance-reduction.md", *(page for page in shelf("Background") if page.startswith("theory"))}
-UNDRAWN = {"training.md", "training-development.md", "speedrun.md"}  # no picture there so far
+UNDRAWN = {"speedrun.md"}  # no picture there so far
 
 
 @pytest.mark.parametrize("page", sorted({p[5:] for p in PAGES if p[:5] == "docs/"} - PROOFS - {*shelf("Reference")}))
 def test_pages_are_short(page):
-    found = words((ROOT / "docs" / page).read_text())
-    assert found <= 1500 or page in LONG
+    assert words((ROOT / "docs" / page).read_text()) <= 1500
 
 
 def test_words_are_those_that_are_read():
