@@ -25,13 +25,14 @@ build/timm: | .venv/dev
 	$(PIP) --no-deps --target $@ timm
 
 # the fast suite, without what needs the trainers and rivals of the benchmarks, under the oldest versions that are allowed;
-# JAX 0.5 may crash on what it has stored, and old packages warn of the new ones below them
+# JAX 0.5 may crash on what it has stored, and old packages warn of the new ones below them; joblib 1.4 forks to start
+# another program, of which JAX warns, and says when a worker ended for want of work
 OLDEST := build/oldest/bin/python
 test-oldest:
 	$(PYTHON) -m venv build/oldest
 	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt torch
 	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[torch,jax,experiments,dask]' pytest pytest-xdist hypothesis array-api-strict flax tensorboard
-	JAX_ENABLE_COMPILATION_CACHE=false $(OLDEST) -m pytest --numprocesses 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning -W "ignore:numpy.ndarray size changed" --ignore tests/benchmarks --ignore tests/examples
+	JAX_ENABLE_COMPILATION_CACHE=false $(OLDEST) -m pytest --numprocesses 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning -W "ignore:numpy.ndarray size changed" -W "ignore:os.fork() was called" -W "ignore:A worker stopped while some jobs" --ignore tests/benchmarks --ignore tests/examples
 
 # the built wheel, without extras, in an empty environment; isolated, since folders of tests are called torch and optax
 wheel: .venv/dev

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 FLOORS = dict(
     match
-    for extra in ("torch", "jax", "trainers", "timm")
+    for extra in ("torch", "jax", "trainers", "timm", "benchopt")
     for need in EXTRAS[extra]
     for match in re.findall(r"^([\w-]+)(?:\[\w+\])?>=([\d.]+)$", need)
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from attacked import FULL, LongCell, end, read_turned, stream, turned
+from o2nc.cli import app
 from o2nc.cli.codes import Code
 from o2nc.experiments.compare import comparison
 from o2nc.experiments.paper.experiment import Reproduction
@@ -20,8 +21,9 @@ TINY = ("--replications", 2, "--iterations", 2)
 CERTIFY = ("certify", "--M", 1, "--beta", 4, "--sigma", 0.5, "--T", 100, "--regret", 10)
 COMPARE = ("compare", "--objective", "f4", *TINY, "--jobs", 1)
 DETERMINISTIC = ("deterministic", "--objective", "wine-svm", "--tol", 100)
-PRINTING = [CERTIFY, ("run", "--objective", "f4", *TINY), COMPARE, DETERMINISTIC]
+PRINTING = [("list",), CERTIFY, ("run", "--objective", "f4", *TINY), COMPARE, DETERMINISTIC]
 SETTINGS = ("--replications", 2, "--iterations", 3, "--jobs", 1)
+WRITING = [("reproduce", *SETTINGS), ("nonsmooth", "--T", 24, "--horizon", 12, "--replications", 2, "--jobs", 1)]
 
 
 @pytest.mark.parametrize("arguments", PRINTING, ids=lambda arguments: arguments[0])
@@ -43,6 +45,26 @@ def test_a_full_disk_below_the_output_of_every_command(arguments):
         code, _, errors = end(*arguments, stdout=full)
     assert code == Code.FAILED
     assert "o2nc: Cannot write the output: No space left on device." in errors
+
+
+@needs_full
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "expected"), [("closed", Code.CLOSED_PIPE), ("full", Code.FAILED)])
+@pytest.mark.parametrize("arguments", WRITING, ids=lambda arguments: arguments[0])
+def test_tables_that_cannot_be_printed_are_in_the_directory(tmp_path, arguments, kind, expected):
+    with stream(kind) as nobody:
+        code, _, errors = end(*arguments, "--out", tmp_path / "out", stdout=nobody)
+    assert code == expected
+    assert ("o2nc: Cannot write the output: No space left on device." in errors) == (kind == "full")
+    assert "Traceback" not in errors
+    assert (tmp_path / "out" / "tables.json").exists()
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_every_command_is_tried_on_a_closed_pipe_and_a_full_disk():
+    """`plot` in the tests of training logs, and `play` in those of the page."""
+    tried = {arguments[0] for arguments in (*PRINTING, *WRITING)}
+    assert tried | {"plot", "play"} == {command.name for command in app.registered_commands}
 
 
 @needs_full

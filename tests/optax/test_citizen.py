@@ -160,12 +160,13 @@ def test_experts_get_extra_arguments_and_parameters():
     def by_value(updates, state, params=None, *, value, **extra):
         return jax.tree.map(lambda s, p: value * s + p, updates, params), state
 
-    expert = optax.GradientTransformationExtraArgs(optax.init_empty_state, by_value)
+    expert = optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), by_value)
     ours = run(hedge(0.1, [expert]), value=2.0)[0][0]
     assert_equal(ours, jax.tree.map(lambda x, s: x - 0.1 * (2 * s + x), TREE, GRADIENTS[0]))
     masked = optax.masked(optax.scale_by_sign(), {"b": True, "w": False})
     matrix = lambda tree: jax.tree.map(lambda _: optax.contrib.MuonDimensionNumbers(), tree)
-    muon = optax.contrib.scale_by_muon(weight_dimension_numbers=matrix)
+    told = {"weight_dimension_numbers": matrix} if hasattr(optax.contrib, "MuonDimensionNumbers") else {}
+    muon = optax.contrib.scale_by_muon(**told)  # optax 0.2.5 needs not be told: all are matrices there
     for some in (masked, optax.partition({"muon": muon, "adam": optax.scale_by_adam()}, {"b": "adam", "w": "muon"})):
         _, state = run(hedge(0.1, ["momentum", some, optax.trace(0.9)]))[-1]
         np.testing.assert_allclose(jnp.sum(report(state).weights), 1.0, rtol=1e-12)

@@ -151,6 +151,23 @@ def test_a_log_in_a_file_survives_a_resume(name, tmp_path):
     check(lambda: train(third, 1), ValueError, "must have the columns of this run", "it has")
 
 
+@pytest.mark.parametrize("left", [b"3,0.", b"3,0.02\r"])
+def test_half_a_row_of_a_killed_run_goes_when_it_is_resumed(left, tmp_path):
+    """Otherwise the next row would stand behind it. The file of another run is left as it is."""
+    path, opt = tmp_path / "log.csv", Hedged(parameters(), 0.02)
+    log(opt, path)
+    train(opt, 2)
+    whole = path.read_bytes()
+    path.write_bytes(whole + left)
+    log(other := Hedged(parameters(), 0.02, ALL), path)
+    check(lambda: train(other, 1), ValueError, "must have the columns of this run")
+    assert path.read_bytes() == whole + left
+    log(again := Hedged(parameters(), 0.02), path)
+    train(again, 1)
+    assert path.read_bytes().startswith(whole + b"1,")
+    assert path.read_bytes().count(b"\n") == 4
+
+
 def test_a_log_for_tensorboard(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

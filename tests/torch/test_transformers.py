@@ -30,7 +30,7 @@ def test_resumed_is_uninterrupted(name, options, tmp_path):
     assert whole[0].t == 12
 
 
-@pytest.mark.parametrize("name", ["hedged", "algorithm 2"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_the_trainer_is_a_plain_loop(name, tmp_path, monkeypatch):
     """Clipped and scheduled as by hand, with the batches that it took; without dropout."""
     batches = []

@@ -10,6 +10,7 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 Record = dict[str, Any]
+LONGEST = 2**20  # bytes of a row
 
 
 def log(opt: torch.optim.Optimizer, to: Any, every: int = 1, loss: Callable[[], Any] | None = None) -> RemovableHandle:
@@ -98,13 +99,16 @@ def rows(path: Path) -> Callable[[int, Record], None]:
 
     def append(t: int, record: Record) -> None:
         is_new = not columns and not (path.exists() and path.stat().st_size)
-        if not columns and not is_new:
+        is_resumed = not columns and not is_new
+        if is_resumed:
             with path.open(newline="") as file:
                 columns.extend(next(csv.reader(file)))
         if not is_new and columns != list(record):
             raise ValueError(
                 f"{path} must have the columns of this run, {', '.join(record)}; it has {', '.join(columns)}."
             )
+        if is_resumed:
+            cut(path)
         with path.open("a", newline="") as file:
             writer = csv.DictWriter(file, list(record))
             if is_new:
@@ -113,3 +117,22 @@ def rows(path: Path) -> Callable[[int, Record], None]:
         columns[:] = list(record)
 
     return append
+
+
+def cut(path: Path) -> None:
+    """Take the part of a row off the end of a file that a killed run may have left there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.csv"
+    ...     _ = path.write_text("step,loss\\n1,3.0\\n2,2.")
+    ...     cut(path)
+    ...     path.read_text()
+    'step,loss\\n1,3.0\\n'
+    """
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - LONGEST))
+        end = file.read()
+        if whole := end.rfind(b"\n") + 1:
+            file.truncate(size - len(end) + whole)

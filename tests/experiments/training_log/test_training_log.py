@@ -77,6 +77,8 @@ def test_a_row_that_was_written_again_counts_and_half_a_row_does_not(tmp_path):
     found = Log.read(path)
     assert found.steps.tolist() == [1, 2]
     assert found.loss.tolist() == [9.0, 7.0]
+    path.write_text(HEADER + ROW.format(1, 0, 9.0) + ROW.format(2, 0, 8.25).removesuffix("25\n"))
+    assert Log.read(path).loss.tolist() == [9.0]  # its last number is cut
 
 
 def test_numbers_that_are_not_finite_are_left_out_and_counted(tmp_path):

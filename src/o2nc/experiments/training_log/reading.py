@@ -1,6 +1,7 @@
 """The CSV file of `o2nc.torch.log`, read: numbers by column, in the order of the steps."""
 
 import csv
+import io
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,11 +82,12 @@ class Log:
 def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = [*csv.reader(file, strict=True)] or [[]]
+            text = file.read()
+        header, *rows = [*csv.reader(io.StringIO(text, newline=""), strict=True)] or [[]]
     except (UnicodeDecodeError, csv.Error) as error:
         raise StoreError(f"Cannot read {path}: it is no table of text ({error}).") from error
-    if rows and len(rows[-1]) < len(header):
-        rows.pop()  # it is being written, or the run was killed
+    if rows and not text.endswith("\n"):
+        rows.pop()  # it is being written, or the run was killed: its last number may be cut too
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise StoreError(f"Cannot read {path}: row {number} has {len(row)} cells, and the header {len(header)}.")
