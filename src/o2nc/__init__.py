@@ -1,8 +1,9 @@
 """Turn any online learner with static regret into an optimizer for stochastic nonconvex problems."""
 
 from . import certificates, conversions, directions, learners, noise, online, operators, oracles, rivals, sets
-from ._minimize import NonfiniteGradientError, Result, minimize
+from ._minimize import NonfiniteGradientError, minimize
 from ._probe import probe
+from ._result import Result
 from .constants import Nonsmooth, Smooth
 from .conversions import NonsmoothConversion, PredictionConversion, SegmentConversion, SmoothConversion
 from .estimates import Probes

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._minimize import Result, minimize
+from .._minimize import minimize
+from .._result import Result
 from ..constants import Nonsmooth
 from ..conversions import Conversion
 from ..operators import act
