@@ -95,10 +95,6 @@ def test_imports_point_one_way(name):
 @pytest.mark.parametrize(
     "name",
     [name for name in FILES if room(name) in ("experiments", "play", "testing", *DOORS, *FRONT_ENDS)],
-        name
-        for name in FILES
-        if room(name) in ("experiments", "play", "_minimize", "_result", "online", "testing", *FRONT_ENDS)
-    ],
 )
 def test_nothing_imports_the_command_line(name):
     assert not {target for target in own(imports(FILES[name])) if room(target) in ("cli", "__main__")}
