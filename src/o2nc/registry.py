@@ -7,7 +7,7 @@
 """
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,17 @@ class Entry:
     make: Callable[..., Any]  # makes one; what it takes is said where the registry is defined
     words: str  # what it is, in a few words
     facts: Mapping[str, Any] = field(default_factory=dict)  # what else the readers of this registry want to know
+
+
+def unknown(kind: str, names: Iterable[str], name: Any) -> str:
+    """The sentence for a name that is not among them, with the nearest.
+
+    >>> unknown("shape", ["square"], "sqare")
+    "`shape` must be one of square; got 'sqare'. Did you mean 'square'?"
+    """
+    near = difflib.get_close_matches(str(name), listed := list(names), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"`{kind}` must be one of {', '.join(listed)}; got {name!r}.{hint}"
 
 
 class Registry(Mapping[str, Entry]):
@@ -56,9 +67,7 @@ class Registry(Mapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self._entries:
-            near = difflib.get_close_matches(str(name), self._entries, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"`{self.kind}` must be one of {', '.join(self._entries)}; got {name!r}.{hint}")
+            raise ValueError(unknown(self.kind, self._entries, name))
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:

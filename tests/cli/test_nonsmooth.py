@@ -70,6 +70,7 @@ def test_other_settings_and_wrong_ones_are_sentences(out):
         (("--lam", -1), "`--lam` must be finite and positive; got -1.0."),
         (("--replications", 1), "`--replications` must be a whole number, at least 2; got 1."),
         (("--T", 1), "for the tuned constants of Theorem 2; got 1."),
+        (("--horizon", 1), "`--horizon` must be at least 2^(7/4) M sqrt(lam) / B^(3/2) = 3"),
         (("--engine", "slurm"), "`--engine` must be one of joblib, dask, ray; got 'slurm'."),
     ):
         result = invoke("nonsmooth", "--out", out.parent / "other", *arguments)

@@ -273,7 +273,17 @@ def test_in_another_library(kind, convert):
         (
             lambda: play(OGD, [(lambda w: 0.0, lambda w: w[:1])], Ball(2)),
             ValueError,
-            "`the gradient of a loss` must have the shape of a point",
+            r"`loss\[1\]\(w\)` must have the shape of a point",
+        ),
+        (
+            lambda: play(OGD, [(lambda w: w, lambda w: w)], Ball(2)),
+            TypeError,
+            r"`loss\[0\]\(w\)` must be one number; got array",
+        ),
+        (
+            lambda: play(OGD, torch.ones(1, 2), Ball(2)),
+            TypeError,
+            "`loss` must be an array of the library of the domain, NumPy unless `like` is given; got tensor",
         ),
         (
             lambda: play(OGD, [[1.0, 0.0]], Ball(2), comparator=[3.0, 0.0]),
@@ -293,3 +303,10 @@ def test_what_is_printed():
     assert "certified: " in text
     practical = str(play(oracles.DiscountedHedge, linear(Simplex(3)), Simplex(3)))
     assert practical.endswith("bound on the regret     none known: practical")
+
+
+@pytest.mark.parametrize("oracle", [oracles.SoloFTRL, oracles.CoinBetting, oracles.OGD, oracles.AdaGrad])
+def test_a_reference_is_a_whole_sentence_without_formulas(oracle):
+    reference = play(oracle, linear(Box(3, 0.0, 1.0)), Box(3, 0.0, 1.0)).reference
+    assert reference.endswith(")") or reference.endswith("for the set") or reference.endswith("FTRL")
+    assert "$" not in reference

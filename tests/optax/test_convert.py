@@ -17,6 +17,7 @@ from o2nc import Blocks, Nonsmooth, NonsmoothConversion, SegmentConversion, Smoo
 from o2nc.conversions import PredictionConversion
 from o2nc.operators import Blockwise, Dense, Identity, Projector
 from o2nc.optax import certificate, convert, eval_params, report
+from o2nc.optax import hedge as practical
 from o2nc.oracles import OGD, AdaGrad, Adaptive, Constant, Hedge, Product
 from o2nc.rivals import SGD, Adam, ClippedFTRL, ExponentiatedConversion, ShiftingConversion
 from o2nc.sets import Box
@@ -201,6 +202,8 @@ def test_the_report_is_the_certificate_of_minimize():
     _, late, _ = step(x, state)
     assert float(report(late).bound) == np.inf
     check(lambda: certificate(conversion, late), ValueError, "T = 6")
+    other = practical().init(x)
+    check(lambda: certificate(conversion, other), TypeError, "must be that of `state`; got SmoothConversion, and Pra")
 
 
 @pytest.mark.parametrize("name", ["Algorithm 1", "segment, end", "segment, uniform", "Algorithm 2"])

@@ -301,6 +301,12 @@ def test_a_moved_model_is_followed_before_the_first_step(name):
 P, Q = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
 WRONG = {
     "a module": (lambda make: make(torch.nn.Linear(1, 1)), TypeError, "`params` must be tensors", "got a Linear"),
+    "a model of layers": (
+        lambda make: make(torch.nn.Sequential(torch.nn.Linear(1, 1))),
+        TypeError,
+        "`params` must be tensors",
+        "`groups(model)`; got a Sequential",
+    ),
     "none": (lambda make: make(None), TypeError, "got a NoneType"),
     "no params": (lambda make: make([{"lr": 1.0}]), TypeError, "A group must be a dict with the key 'params'; got ["),
     "no dict": (lambda make: make([P]).add_param_group([Q]), TypeError, "A group must be a dict", "got a list"),

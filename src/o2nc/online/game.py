@@ -213,7 +213,7 @@ class Game:
     def _values(self, loss: Loss, w: Array) -> tuple[float, Array]:
         """The loss at w and a subgradient there."""
         if isinstance(loss, tuple) and len(loss) == 2 and all(map(callable, loss)):
-            value, g = _xp.number(loss[0](_xp.copy(w))), self._array("the gradient of a loss", loss[1](_xp.copy(w)))
+            value, g = _value(loss[0](_xp.copy(w))), self._array("loss[1](w)", loss[1](_xp.copy(w)))
         else:
             g = self._array("loss", loss)
             value = self._dot(g, w)
@@ -226,6 +226,11 @@ class Game:
         try:
             found = _xp.copy((_xp.from_numpy if isinstance(value, np.ndarray) else _xp.like)(value, self.m))
         except (TypeError, ValueError) as error:
+            if _xp.is_array(value):
+                raise TypeError(
+                    f"`{name}` must be an array of the library of the domain, NumPy unless `like` is given; "
+                    f"got {brief(value)}."
+                ) from error
             raise TypeError(
                 f"`{name}` must be a vector of numbers, or a pair of functions, value and subgradient; "
                 f"got {brief(value)}."
@@ -292,7 +297,16 @@ def _sum(arrays: Any) -> Array:
     return total
 
 
+def _value(value: Any) -> float:
+    """The value of a loss; raise unless it is one number."""
+    try:
+        return _xp.number(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`loss[0](w)` must be one number; got {brief(value)}.") from error
+
+
 def _reference(learner: Any) -> str:
-    """The reference that the docstring of a learner names."""
-    found = re.search(r"^Reference: (.*?)\.?$", inspect.getdoc(type(learner)) or "", flags=re.MULTILINE)
-    return found[1] if found else type(learner).__name__
+    """The first sentence of the reference in the docstring of a learner."""
+    words = inspect.getdoc(type(learner)) or ""
+    found = re.search(r"^Reference: (.*?)(?:\n\n|\Z)", words, flags=re.MULTILINE | re.DOTALL)
+    return re.split(r"\. (?=[A-Z])|\.$", " ".join(found[1].split()))[0] if found else type(learner).__name__

@@ -52,7 +52,7 @@ class CoinBetting(OverSet):
         scale: a norm that you promise no gradient exceeds, or 0. If one does, it costs D times the excess, and no more;
             ``state.C`` is above ``scale`` then.
 
-    Reference: Orabona and Pal (2016) for the bets, here with $A_t$ for the round t; Cutkosky (2020) for the set.
+    Reference: Orabona and Pal (2016) for the bets; Cutkosky (2020) for the set. Here $A_t$ is that of the round t.
 
     >>> import numpy as np
     >>> from o2nc.losses import LinearLoss

@@ -51,7 +51,7 @@ class SoloFTRL(WithFactor):
         set: the operators to choose from.
         eta: the factor of the steps, or None for $\frac{\sqrt3}2D$.
 
-    Reference: Orabona and Pál (2018), SOLO FTRL; their Theorem 1 has 2.75 $\eta$ and 3.5 D where this has $\eta$ and
+    Reference: Orabona and Pál (2018), SOLO FTRL. Their Theorem 1 has 2.75 $\eta$ and 3.5 D where this has $\eta$ and
     the minimum.
 
     >>> import numpy as np

@@ -44,8 +44,11 @@ def listed(params: Any) -> list[Any]:
     >>> listed(torch.nn.Linear(1, 1))
     Traceback (most recent call last):
         ...
-    TypeError: `params` must be tensors, named tensors or groups, in order; got a Linear.
+    TypeError: `params` must be tensors, as of `model.parameters()`, or `groups(model)`; got a Linear.
     """
+    if isinstance(params, torch.nn.Module):
+        name = type(params).__name__
+        raise TypeError(f"`params` must be tensors, as of `model.parameters()`, or `groups(model)`; got a {name}.")
     if isinstance(params, torch.Tensor):
         return [params]
     if isinstance(params, (str, set, dict)) or not isinstance(params, Iterable):

@@ -69,6 +69,11 @@ def test_a_named_oracle_is_the_method_that_it_names():
     assert spelled("ogd:box:rate=0.5").conversion(objective("f1"), np.zeros(1)).oracle.eta == 0.5
 
 
+def test_an_oracle_that_is_not_known_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match=r"`oracle` must be one of sgd, .*; got 'hegde'\. Did you mean 'hedge'\?"):
+        spelled("hegde")
+
+
 def literal_segment(name, text, T, R):
     """A method with samples on the step, round by round with explicit iterates: (gaps at y_t, tracking state)."""
     f, like = objective(name), np.zeros(1)

@@ -89,6 +89,25 @@ def test_numbers_that_are_not_finite_are_left_out_and_counted(tmp_path):
     assert sentences(found)[-1] == "2 numbers of the log are not finite; they are left out."
 
 
+def test_groups_that_share_a_learner_are_one_up_to_rounding(tmp_path):
+    header = HEADER.strip() + "," + HEADER.replace("groups/0", "groups/1").replace("step,", "").replace(",loss", "")
+    rows = [f"{t},heads,0.5,{t},0.1,0.01,1.0,vectors,{0.5 + 1.2e-16 * t!r},{t},0.1,0.01\n" for t in (1, 2)]
+    assert [group.name for group in Log.read(table(tmp_path, rows, header)).distinct()] == ["heads, vectors"]
+
+
+def test_a_group_where_all_experts_are_one_direction_has_no_weights(tmp_path):
+    log_of = "groups/{0}/name,groups/{0}/directions/muon,groups/{0}/directions/adam,groups/{0}/weights/muon,"
+    log_of += "groups/{0}/regret/muon,groups/{0}/rate"
+    header = ",".join(["step", log_of.format(0), log_of.format(1)]) + "\n"
+    rows = [f"{t},matrices,muon,adam,0.3,{t},0.01,vectors,adam,adam,0.3,{t},0.01\n" for t in (1, 2)]
+    found = Log.read(table(tmp_path, rows, header))
+    assert [line for line in sentences(found) if "regret" in line] == [
+        "matrices: the largest regret is 2, against muon."
+    ]
+    assert "group-1" not in charts(found)
+    assert [line.label for line in charts(found)["rate"].lines] == ["matrices, vectors"]
+
+
 def test_groups_that_share_a_learner_are_one(tmp_path):
     header = HEADER.strip() + "," + HEADER.replace("groups/0", "groups/1").replace("step,", "").replace(",loss", "")
     rows = [f"{t},heads,0.5,{t},0.1,0.01,1.0,vectors,0.5,{t},0.1,0.01\n" for t in (1, 2)]

@@ -11,7 +11,7 @@ from ..._xp import Array
 from ...learners.base import NEEDED
 from ...operators import Identity
 from ...oracles import Oracle
-from ...registry import Registry
+from ...registry import Registry, unknown
 from ..objectives import objective
 from ..objectives.smooth import Objective
 from ..paper.methods import METHODS, loss_range
@@ -112,7 +112,7 @@ def combination(
     if oracle in METHODS:
         return _reproduced(METHODS[oracle], {"set": operators, "rate": rate}, kappa)
     if oracle not in learners():
-        raise ValueError(f"`oracle` must be one of {', '.join([*METHODS, *learners()])}; got {oracle!r}.")
+        raise ValueError(unknown("oracle", [*METHODS, *learners()], oracle))
     entry, named, factor = learners()[oracle], operator_sets()[operators or "hull"].name, kappa or 0.0
     if rate is not None and not entry.facts.get("rate"):
         raise ValueError(f"`rate` must not be given for the oracle {oracle}, which has its own; got {rate}.")

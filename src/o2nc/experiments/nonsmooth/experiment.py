@@ -57,10 +57,14 @@ class NonsmoothExperiment(Experiment):
         super().__post_init__()
         if not (math.isfinite(self.lam) and self.lam > 0):
             raise ValueError(f"`lam` must be finite and positive; got {self.lam}.")
+        objectives = [objective(name, "nonsmooth") for name in of_kind("nonsmooth")]
+        for name, T in [*(("horizon", T) for T in self.horizons), ("T", self.T)]:
+            for one in objectives:
+                try:
+                    one.constants(T, self.lam)
+                except ValueError as error:  # a, eta and rho are not arguments here
+                    raise ValueError(str(error).replace("`T`", f"`{name}`", 1).partition(" Give `a`")[0]) from error
         object.__setattr__(self, "horizons", tuple(sorted({*self.horizons, self.T})))
-        for name in of_kind("nonsmooth"):
-            for T in self.horizons:
-                objective(name, "nonsmooth").constants(T, self.lam)
 
     def cells(self) -> Sequence[Cell]:
         """All methods with each factor at T, and Algorithm 2 with I at the other horizons; the long ones first."""

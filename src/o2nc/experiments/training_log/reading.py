@@ -4,7 +4,9 @@ import csv
 import io
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,8 @@ from ..runner.records import Floats
 from ..runner.store import StoreError
 
 STEPS = ("step", "t")  # what `Hedged` and `Converted` call the step
-PER_GROUP = re.compile(r"groups/(\d+)/(name|rate|(?:weights|regret|error)/(.+))")
+DIGITS = 1e-9  # groups that share a learner have the same weights up to rounding
+PER_GROUP = re.compile(r"groups/(\d+)/(name|rate|(?:directions|weights|regret|error)/(.+))")
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,17 @@ def _groups(path: Path, header: list[str], rows: list[list[str]]) -> list[Group]
     def numbers(names: list[str]) -> dict[str, Floats]:
         return {name.split("/", 3)[3]: _numbers(path, header, rows, name) for name in names}
 
+    def chosen(parts: dict[str, list[str]], key: str) -> list[str]:
+        """The columns of the experts, none if they all are the same direction: then nothing is chosen."""
+        played = {rows[-1][header.index(name)] for name in parts.get("directions", [])}
+        return [] if len(played) == 1 and len(parts["directions"]) > 1 else parts.get(key, [])
+
     return [
         Group(
             name=rows[-1][header.index(parts["name"][0])] if "name" in parts else str(k),
-            weights=numbers(parts.get("weights", [])),
-            regret=numbers(parts.get("regret", [])),
-            error=numbers(parts.get("error", [])),
+            weights=numbers(chosen(parts, "weights")),
+            regret=numbers(chosen(parts, "regret")),
+            error=numbers(chosen(parts, "error")),
             rate=_numbers(path, header, rows, parts["rate"][0]) if "rate" in parts else None,
         )
         for k, parts in sorted(found.items())
@@ -124,7 +132,8 @@ def _groups(path: Path, header: list[str], rows: list[list[str]]) -> list[Group]
 
 
 def _same(one: Group, other: Group) -> bool:
+    near: Any = partial(np.allclose, rtol=DIGITS, atol=0.0, equal_nan=True)
     return all(
-        mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k], equal_nan=True) for k in mine)
+        mine.keys() == theirs.keys() and all(near(mine[k], theirs[k]) for k in mine)
         for mine, theirs in ((one.weights, other.weights), (one.regret, other.regret))
     )
