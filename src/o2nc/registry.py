@@ -34,9 +34,17 @@ def unknown(kind: str, names: Iterable[str], name: Any) -> str:
     >>> unknown("shape", ["square"], "sqare")
     "`shape` must be one of square; got 'sqare'. Did you mean 'square'?"
     """
-    near = difflib.get_close_matches(str(name), listed := list(names), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"`{kind}` must be one of {', '.join(listed)}; got {name!r}.{hint}"
+    return f"`{kind}` must be one of {', '.join(listed := list(names))}; got {name!r}.{nearest(name, listed)}"
+
+
+def nearest(name: Any, names: Iterable[str]) -> str:
+    """What ends a sentence about a name that is not known: the nearest one, if one is near.
+
+    >>> nearest("sqare", ["square"]), nearest("circle", ["square"])
+    (" Did you mean 'square'?", '')
+    """
+    near = difflib.get_close_matches(str(name), list(names), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 class Registry(Mapping[str, Entry]):

@@ -11,7 +11,7 @@ import pytest
 from conftest import BACKENDS, numpy_of
 from o2nc import Blocks
 from o2nc.conversions import PracticalConversion
-from o2nc.directions import Direction, Momentum, Numbers, OnMatrices, find, registry
+from o2nc.directions import Direction, Momentum, Muon, Numbers, OnMatrices, find, find_all, registry
 from o2nc.oracles import Adaptive
 from o2nc.states import leaves
 from o2nc.vectors import apply, zeros_like
@@ -209,3 +209,15 @@ def test_it_fades_with_the_tracker(name):
     for full, small, tiny in zip(*(d.arrays for d in sizes), strict=True):
         assert np.all(np.abs(small) < 1e-4 * np.abs(full).max() + 1e-12)
         assert np.all(np.abs(tiny) < 1e-200)
+
+
+@pytest.mark.parametrize(
+    ("given", "end"),
+    [("moun", "got 'moun'. Did you mean 'muon'?"), (Muon, "A call of it makes one: Muon(...)."), (3, "got 3.")],
+)
+def test_what_is_no_direction_is_a_sentence_with_the_nearest(given, end):
+    with pytest.raises(
+        ValueError, match=r"^`experts\[0\]` must be 'adam', .* a function of the tracker; "
+    ) as error:
+        find_all([given])
+    assert str(error.value).endswith(end)

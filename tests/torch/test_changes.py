@@ -139,6 +139,13 @@ def test_a_log_in_a_folder_that_does_not_exist_is_a_sentence(tmp_path):
         log(opt, tmp_path / "nowhere" / "run.csv")
 
 
+def test_a_log_that_cannot_be_written_is_a_sentence(tmp_path):
+    (tmp_path / "run.csv").mkdir()
+    opt, _ = pair([(3,)])
+    with pytest.raises(ValueError, match=r"`to` must be a file that can be written; .*run\.csv cannot: Is a directory"):
+        log(opt, tmp_path / "run.csv")
+
+
 def test_parameters_without_state_stay_without():
     """Those that had no gradient yet."""
     first, whole = (Hedged([{"params": a[:2]}, {"params": a[2:]}], 0.02, NAMED) for a in (parameters(), parameters()))

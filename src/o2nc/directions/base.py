@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from .. import _xp
 from .._xp import Array
 from ..checks import brief, check_number
-from ..registry import Registry
+from ..registry import Registry, nearest
 from ..vectors import Blocks, Vector, apply, leaf, spread, zero_scalar
 
 State = Any  # a NamedTuple of vectors like x, of `Numbers`, and of whatever does not depend on the block
@@ -81,8 +81,12 @@ def find(name: str, direction: str | Direction | Callable, **options: float) -> 
             return direction
         if callable(direction):
             return Function(direction)
-    names = ", ".join(repr(known) for known, entry in registry.items() if "needs" not in entry.facts)
-    raise ValueError(f"`{name}` must be {names}, a direction or a function of the tracker; got {brief(direction)}.")
+    names = [known for known, entry in registry.items() if "needs" not in entry.facts]
+    hint = nearest(direction, names) if isinstance(direction, str) else ""
+    if isinstance(direction, type) and hasattr(direction, "direction"):
+        hint = f" A call of it makes one: {direction.__name__}(...)."
+    what = f"{', '.join(map(repr, names))}, a direction or a function of the tracker"
+    raise ValueError(f"`{name}` must be {what}; got {brief(direction)}.{hint}")
 
 
 def find_all(experts: Any, **options: float) -> list[Direction]:

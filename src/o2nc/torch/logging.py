@@ -79,6 +79,10 @@ def writer(to: Any) -> Callable[[int, Record], None]:
     if isinstance(to, (str, os.PathLike)) and Path(to).suffix == ".csv":
         if not Path(to).parent.is_dir():
             raise ValueError(f"`to` must be in a folder that exists; there is no {Path(to).parent}.")
+        try:
+            Path(to).open("a").close()
+        except OSError as error:
+            raise ValueError(f"`to` must be a file that can be written; {to} cannot: {error.strerror}.") from error
         return rows(Path(to))
     if callable(to):
         return lambda t, record: to(record)
