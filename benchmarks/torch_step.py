@@ -137,6 +137,7 @@ def main(given: list[str] | None = None) -> None:
             results.store(out, options.threads, name, found, repeats=options.repeats)
     if options.docs and out:
         found = results.load(out)
+        replace(options.docs / "torch-cost.md", "aims", page.aims(found))
         replace(options.docs / "torch-cost.md", "steps", f"{page.markdown(found)}\n{page.FIGURE}")
         draw(results.curve(found, options.threads), options.docs / "assets" / "torch-step.png")
 

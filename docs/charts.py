@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 CHART = re.compile(r"<!-- chart: (?P<title>.+) -->\n\n(?P<table>(?:\|.*\n)+)")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?|(?<![\w])\.\d+")
-AXIS, LINE, LETTER = 420, 22, 6.4  # pixels: of the axis, a row, a letter
+AXIS, LINE, LETTER = 420, 22, 7.4  # pixels: of the axis, a row, a letter of a wide font
 MARKS = (  # around (0, 0), and a colour that reads on light and on dark
     ('<circle r="4.5"/>', "#1f77b4"),
     ('<rect x="-4" y="-4" width="8" height="8"/>', "#d62728"),

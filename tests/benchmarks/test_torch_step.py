@@ -15,7 +15,7 @@ from language.muon import Muon
 from step_cost import bookkeeping, memory, phases, results, shapes, sleep, targets, timing
 from step_cost.figure import curves, draw
 from step_cost.methods import FOREACH, FUSED, METHODS, MUON, WithAdamW, hedged
-from step_cost.page import markdown
+from step_cost.page import aims, markdown
 from step_cost.timing import Cost
 
 from o2nc.torch import Hedged
@@ -148,6 +148,11 @@ def test_results_of_other_threads_and_sections_stay(tmp_path):
     assert found["2"]["curve"]["versions"]["numpy"] == np.__version__
     assert curves(results.curve(found, 2)) == {FUSED: {16: 0.5}}
     assert markdown(found).splitlines()[2] == "| AdamW fused | 0.50 |"
+    results.store(path, 2, "memory", {FOREACH: 1.0, "Hedged muon": 1.25})
+    results.store(path, 1, "memory", {"Hedged muon": 1.15})
+    rows = aims(results.load(path)).splitlines()
+    assert rows[0] == "|  | aim | 1 thread | 2 threads |"
+    assert rows[2:] == ["| tiny: temporaries of Hedged muon / parameters | 1.2 | 1.15 | **1.25** |"]
     draw(results.curve(found, 2), tmp_path / "curve.png")
     assert (tmp_path / "curve.png").stat().st_size > 1000
 
@@ -155,7 +160,8 @@ def test_results_of_other_threads_and_sections_stay(tmp_path):
 @pytest.mark.slow
 def test_quick_run(tmp_path):
     """In a process of its own: within pytest the compiler of torch may wait for its helpers for ever."""
-    (tmp_path / "torch-cost.md").write_text("before\n\n<!-- steps -->\n\n<!-- end of steps -->\n")
+    marks = "".join(f"<!-- {name} -->\n\n<!-- end of {name} -->\n" for name in ("aims", "steps"))
+    (tmp_path / "torch-cost.md").write_text(marks)
     script, out = [sys.executable, torch_step.__file__, "--threads", "1"], tmp_path / "steps.json"
     quick = [*script, "--quick", "--repeats", "1", "--out", str(out), "--docs", str(tmp_path)]
     runs = (quick, [*script, "--profile", "8", "momentum+adam"])
@@ -168,4 +174,6 @@ def test_quick_run(tmp_path):
     assert "stops to compile" not in text
     assert "momentum+adam on 20 tensors" in text
     assert (tmp_path / "assets" / "torch-step.png").exists()
-    assert "| Hedged muon+soap |" in (tmp_path / "torch-cost.md").read_text()
+    page = (tmp_path / "torch-cost.md").read_text()
+    assert "| Hedged muon+soap |" in page
+    assert "| width 16: Hedged momentum+adam / AdamW foreach | 1.5 |" in page

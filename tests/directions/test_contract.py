@@ -216,8 +216,6 @@ def test_it_fades_with_the_tracker(name):
     [("moun", "got 'moun'. Did you mean 'muon'?"), (Muon, "A call of it makes one: Muon(...)."), (3, "got 3.")],
 )
 def test_what_is_no_direction_is_a_sentence_with_the_nearest(given, end):
-    with pytest.raises(
-        ValueError, match=r"^`experts\[0\]` must be 'adam', .* a function of the tracker; "
-    ) as error:
+    with pytest.raises(ValueError, match=r"^`experts\[0\]` must be 'adam', .* a function of the tracker; ") as error:
         find_all([given])
     assert str(error.value).endswith(end)
