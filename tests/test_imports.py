@@ -9,7 +9,7 @@ import pytest
 
 import o2nc
 
-PACKAGE = Path(o2nc.__file__).parent
+PACKAGE, ROOT = Path(o2nc.__file__).parent, Path(__file__).parents[1]
 FRONT_ENDS = ("torch", "optax")
 DOORS = ("_minimize", "_result", "online")
 BELOW_SETS = {"_xp", "checks", "constants", "registry", "vectors", "operators"}
@@ -184,3 +184,11 @@ except ModuleNotFoundError as error:
     assert " ".join(run(code)) == (
         f"`o2nc.{front_end}` needs {name}, which is not installed; `pip install 'o2nc[{extra}]'` brings it."
     )
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples", "docs"])
+def test_a_file_is_read_in_a_sitting(folder):
+    """The rule of CONTRIBUTING.md."""
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / folder).rglob("*.py")}
+    assert lines
+    assert {str(path): n for path, n in lines.items() if n > 350} == {}

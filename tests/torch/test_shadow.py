@@ -11,7 +11,6 @@ from torch import optim
 from training import assert_same, draws, parameters, snapshot, stored, train
 
 from o2nc.torch import Hedged, Shadow
-from o2nc.torch.inner_state import flat, form_of, made
 from reference_practical import Practical
 from sentences import check
 
@@ -344,14 +343,3 @@ def test_a_checkpoint_of_another_class_is_refused(cls):
     before = snapshot(other)
     check(lambda: other.load_state_dict(stored(opt.state_dict())), ValueError, "`state_dict` must", "NAdam")
     assert_same(snapshot(other), before)
-
-
-def test_a_tree_is_kept_by_key_and_made_again():
-    tree = {"a": torch.arange(3), "b": [1.5, None, ("word", True)], "c": {}}
-    form = form_of(tree)
-    kept = flat(form, tree, "x")
-    assert sorted(kept) == ["x.a", "x.b.0", "x.b.2.1"]
-    again = made(form, kept, "x")
-    assert torch.equal(again.pop("a"), tree.pop("a"))
-    assert again == tree
-    assert form_of({"a": torch.arange(4)}) != form_of({"a": torch.arange(3)})

@@ -35,9 +35,8 @@ class Converted(checkpoint.Optimizer):
     A parameter without a gradient has the gradient 0. A step in which no parameter has one does nothing, and so
     does a first step with gradients and ``lr`` all 0, which only makes the state.
 
-    Algorithm 2 (`NonsmoothConversion`) and its rivals have a training point and an output: during training the
-    parameters hold $y_t$, where samples are taken; `eval`, or ``with opt.output()``, lets them hold the output of the
-    algorithm, and `train` brings $y_t$ back. For other conversions these do nothing.
+    Algorithm 2 (`NonsmoothConversion`) and its rivals take samples at $y_t$, which the parameters hold, and have an
+    output: `eval`, or ``with opt.output()``, puts it there, and `train` brings $y_t$ back. Others have one point.
 
     Args:
         params: parameters, named parameters, or groups with their own ``lr``, ``weight_decay`` and ``maximize``.
@@ -48,11 +47,9 @@ class Converted(checkpoint.Optimizer):
         maximize: whether the objective is maximised.
         fresh_samples: whether you declare that each gradient is an unbiased sample that was not used before, at the
             point that the optimizer left, and that the constants of the conversion are true.
-        nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step. Either way
-            neither parameters nor state change.
-        changed: "raise" an error if a point that is kept is no longer in the parameters, because they were changed
-            from outside or come from another checkpoint, or "accept" what they hold. (An output that was changed is
-            left by `train` all the same.)
+        nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step; nothing changes.
+        changed: "raise" an error if the parameters no longer hold the point that was left there, or "accept" what they
+            hold. (An output that was changed is left by `train` all the same.)
         seed: of the algorithm's own coins, r_t and tau: those of `o2nc.minimize` with the same seed.
 
     Reference: Algorithms 1 and 2.
@@ -336,10 +333,7 @@ class Converted(checkpoint.Optimizer):
         return verdict if isinstance(verdict := self._verdict(), str) else ""
 
     def certificate(self) -> Certificate | None:
-        """The theorem of the conversion: with the measured regret after T rounds, with the stated bound before.
-
-        None if a hypothesis was not met in some round; `reason` says which.
-        """
+        """The theorem, with the measured regret after T rounds and the stated bound before; or None, see `reason`."""
         return None if isinstance(verdict := self._verdict(), str) else verdict
 
     def report(self) -> Report:
