@@ -5,8 +5,8 @@ Run: python benchmarks/protocol.py [--workers 2] [--tasks lstm ...] [--seeds 0 1
 
 Without --workers it prints what is there and runs nothing. Every run is a line of the file, and what is there is not
 run again. --final takes the four tasks that choose nothing in the place of the others, and --fine-tuning the two that
-go on from a good point: run them when the rule is done. --first-final prints how the rule before was judged. --docs
-docs writes what is printed into the pages.
+go on from a good point: run them when the rule is done. --first-final prints how the rule before was judged, and
+--scale-final is what judges the step of the learned scale. --docs docs writes what is printed into the pages.
 """
 
 import argparse
@@ -20,10 +20,12 @@ from networks.first_final import FIRST_FINAL
 from networks.methods import EXPERTS, METHODS
 from networks.protocol import Results, best_cell, diverged, foresight, over_adamw, ratios, summary, until, wanted
 from networks.run import load, run
+from networks.scale_final import SCALE_FINAL
 from pages import replace, table
 
 FOLDER = Path(__file__).parent / "results"
 KINDS = {"development": DEVELOPMENT, "first_final": FIRST_FINAL, "final": FINAL, "fine_tuning": FINE_TUNING}
+KINDS["scale_final"] = SCALE_FINAL
 PAGES = {kind: f"training{'' if kind in ('final', 'fine_tuning') else '-development'}.md" for kind in KINDS}
 DRAWN = ("hedged", "learned", "equal", "muon", "soap", "schedule-free", "prodigy")  # over AdamW
 
@@ -33,6 +35,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     judged = parser.add_mutually_exclusive_group()
     judged.add_argument("--final", dest="kind", action="store_const", const="final", default="development")
     judged.add_argument("--first-final", dest="kind", action="store_const", const="first_final")
+    judged.add_argument("--scale-final", dest="kind", action="store_const", const="scale_final")
     judged.add_argument("--fine-tuning", dest="kind", action="store_const", const="fine_tuning")
     parser.add_argument("--tasks", nargs="+", choices=DEVELOPMENT)
     parser.add_argument("--seeds", nargs="+", type=int)

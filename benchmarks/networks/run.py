@@ -18,9 +18,10 @@ from .fine_tuning import FINE_TUNING
 from .first_final import FIRST_FINAL
 from .gpt import SPEEDRUN
 from .methods import METHODS, factor
+from .scale_final import SCALE_FINAL
 
 SAID = ("weights", "regret", "error", "rate")  # by `Hedged` of its first group, after the last step
-ALL = DEVELOPMENT | FIRST_FINAL | FINAL | FINE_TUNING | SPEEDRUN
+ALL = DEVELOPMENT | FIRST_FINAL | FINAL | SCALE_FINAL | FINE_TUNING | SPEEDRUN
 
 
 class Cell(NamedTuple):

@@ -10,10 +10,11 @@ from networks.fine_tuning import FINE_TUNING
 from networks.first_final import FIRST_FINAL, lorenz, marked_graphs
 from networks.gpt import SPEEDRUN
 from networks.run import ALL
+from networks.scale_final import SCALE_FINAL, holes, origins, pairs
 from networks.tasks import digits
 from protocol import arguments
 
-PROTOCOL = DEVELOPMENT | FIRST_FINAL | FINAL
+PROTOCOL = DEVELOPMENT | FIRST_FINAL | FINAL | SCALE_FINAL
 
 
 def double(x):
@@ -29,7 +30,7 @@ def one_thread():
 
 
 def test_names_are_given_once():
-    assert len(ALL) == sum(map(len, (DEVELOPMENT, FIRST_FINAL, FINAL, FINE_TUNING, SPEEDRUN)))
+    assert len(ALL) == sum(map(len, (DEVELOPMENT, FIRST_FINAL, FINAL, SCALE_FINAL, FINE_TUNING, SPEEDRUN)))
     assert len(DEVELOPMENT) >= 8
     assert len(FINAL) == 4
 
@@ -38,7 +39,7 @@ def test_the_development_command_does_not_run_final_tasks(capsys):
     assert arguments([]).tasks == list(DEVELOPMENT)
     assert not set(arguments([]).tasks) & set(FINAL)
     assert len({arguments(given).out for given in ([], ["--final"], ["--first-final"], ["--fine-tuning"])}) == 4
-    for task in (*FIRST_FINAL, *FINAL, *FINE_TUNING):
+    for task in (*FIRST_FINAL, *FINAL, *SCALE_FINAL, *FINE_TUNING):
         with pytest.raises(SystemExit):
             arguments(["--tasks", task])
     assert arguments(["--final"]).tasks == list(FINAL)
@@ -154,3 +155,25 @@ def test_points_are_drawn_where_the_digit_is_dark():
     images = digits()[0][0]
     pixels = ((x + 1) * 4).long().clamp(max=7)
     assert (images.gather(1, (8 * pixels[..., 0] + pixels[..., 1])) > 0).all()
+
+
+def test_the_middle_of_a_patch_is_what_is_asked_for():
+    (x, y), _ = holes()
+    assert (x[:, :, 4:8, 4:8] == 0).all()
+    assert (x.flatten(1) != 0).float().mean() > 0.8
+    edge, inside = x[:, :, 3, 4:8], y.unflatten(1, (3, 4, 4))[:, :, 0]  # neighbours are alike
+    assert (edge - inside).abs().mean() < (edge - inside.roll(1, 0)).abs().mean() / 2
+
+
+def test_the_value_that_is_asked_for_is_that_of_the_key():
+    (x, y), _ = pairs()
+    keys, values = x[:, :8:2], x[:, 1:8:2] - 8
+    asked = (keys == x[:, 8:]).float().argmax(1, keepdim=True)
+    assert 0.85 < (values.gather(1, asked)[:, 0] == y).float().mean() < 0.95
+
+
+def test_all_parts_of_the_text_are_there_alike():
+    _, (_, y), _ = origins()
+    counts = y.bincount(minlength=8)
+    assert len(counts) == 8
+    assert counts.min() > 0.9 * counts.max()
