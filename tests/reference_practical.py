@@ -23,8 +23,8 @@ One step, for the gradients s of the tensors at the point where the last step ha
 4. Learn, for the next step. C <- rho C + l, V <- rho^2 V + (max l - min l)^2, w = softmax(-c sqrt(log K) C / sqrt(V)),
    with at least 1e-6 max |l| for max l - min l;
    and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
-   A the mean of |q| / sigma over all steps with q not 0, log sigma <- log sigma + 0.05 M1 / N, N = sqrt(M2), but at
-   least sigma A if M1 > 0, sigma from 1e-10 to 1e10, unless the scale is fixed.
+   A the mean of |q| / sigma over the n steps with q not 0, log sigma <- log sigma + min(0.05, 4 / n) M1 / N,
+   N = sqrt(M2), but at least sigma A if M1 > 0, sigma from 1e-10 to 1e10, unless the scale is fixed.
 
 Tensors without a gradient are left out of a step. Gradients before the first that is not 0 count for nothing.
 """
@@ -136,7 +136,7 @@ class Practical:
             if self.M1 > 0:
                 N = max(N, sigma * sum(self.sizes) / len(self.sizes))
             if N > 0:
-                self.log_sigma += 0.05 * self.M1 / N
+                self.log_sigma += min(0.05, 4 / len(self.sizes)) * self.M1 / N
             self.log_sigma = min(max(self.log_sigma, math.log(1e-10)), math.log(1e10))
 
     def hat(self, i):

@@ -68,7 +68,7 @@ class LearnedState(NamedTuple):
 class LearnedScale:
     r"""A factor $\sigma$ of the learning rate that grows while the last steps would still help, and shrinks if not.
 
-    $$\log\sigma\leftarrow\log\sigma+\eta\,\frac{M_1}N,\qquad
+    $$\log\sigma\leftarrow\log\sigma+\min\Bigl(\eta,\frac cn\Bigr)\frac{M_1}N,\qquad
     M_1\leftarrow bM_1+(1-b)q,\quad M_2\leftarrow bM_2+(1-b)q^2,\qquad
     N=\begin{cases}\max(\sqrt{M_2},\sigma A)&M_1>0\\\sqrt{M_2}&\text{else.}\end{cases}$$
 
@@ -77,11 +77,16 @@ class LearnedScale:
     multiplied by a positive number, a step changes $\sigma$ by at most a factor of about $e^\eta$, and $\sigma$ stays
     between $10^{-10}$ and $10^{10}$.
 
+    n is the number of steps so far. The trace sees as far back as the run is long, so it says nearly the same in many
+    steps; with $c/n$ the scale changes about as fast as the trace does, like a power of n at most. Without it the scale
+    may run away late in a run where weights grow without changing the network, as before a batch normalisation.
+
     A is the mean of $|q|/\sigma$ over the run. It slows growth, and never shrinkage, where gradients are far below what
     they were: a classifier that separates its data would else step ever farther, since every step still helps a little.
 
     Args:
         step: $\eta$.
+        pace: c.
         b: the discount of both averages, in [0, 1).
 
     Reference: not in the paper; hypergradient descent, Baydin et al. (2018), with Adam's step and a trace.
@@ -96,14 +101,16 @@ class LearnedScale:
     >>> for _ in range(1000):
     ...     state = scale.learn(state, 1e-6 * scale.factor(state))
     >>> scale.factor(state).round(2)
-    array([1.35])
+    array([1.34])
     """
 
     step: float = 0.05
+    pace: float = 4.0
     b: float = 0.9
 
     def __post_init__(self) -> None:
         check_number("LearnedScale(step=...)", self.step, positive=True)
+        check_number("LearnedScale(pace=...)", self.pace, positive=True)
         check_share("LearnedScale(b=...)", self.b)
 
     def init(self, zero: Array) -> LearnedState:
@@ -120,8 +127,10 @@ class LearnedScale:
         root = _xp.hypot(math.sqrt(self.b) * state.root, math.sqrt(1 - self.b) * q)
         xp, sigma = _xp.namespace(q), self.factor(state)
         t = xp.where(q == 0, state.t, state.t + 1)
-        size = xp.where(q == 0, state.size, state.size + (xp.abs(q) / sigma - state.size) / _xp.at_least(t, 1.0))
-        log = state.log + self.step * mean * _xp.inverse(xp.where(mean > 0, xp.maximum(root, sigma * size), root))
+        n = _xp.at_least(t, 1.0)
+        size = xp.where(q == 0, state.size, state.size + (xp.abs(q) / sigma - state.size) / n)
+        step = xp.minimum(xp.full_like(n, self.step), self.pace / n)
+        log = state.log + step * mean * _xp.inverse(xp.where(mean > 0, xp.maximum(root, sigma * size), root))
         limit = xp.full_like(log, LIMIT)
         return LearnedState(xp.minimum(xp.maximum(log, -limit), limit), mean, root, size, t)
 
