@@ -13,7 +13,7 @@ def check(call, kind, *parts):
     message = str(caught.value)
     for part in parts:
         assert part in message, message
-    assert message.endswith(".")  # a sentence
+    assert message.endswith((".", "?"))  # a sentence, or one and the nearest name
     assert " object at 0x" not in message
 
 

@@ -196,12 +196,24 @@ def test_what_swings_across_a_valley_loses():
 
 def test_the_scale_has_limits():
     """On a slope that never ends it grows, and stops at ten decades."""
-    conversion = PracticalConversion(["adam"], lr=0.1, scale=LearnedScale(step=1.0))
+    conversion = PracticalConversion(["adam"], lr=0.1, scale=LearnedScale(step=1.0, pace=1000.0))
     state = conversion.init(np.zeros(2, dtype=np.float32))
     for _ in range(60):
         dx, state = conversion.update(np.ones(2, dtype=np.float32), state)
     assert conversion.factor(state)[0] == pytest.approx(1e10, rel=1e-5)
     assert np.all(np.isfinite(dx))
+
+
+def test_the_scale_grows_like_a_power_of_the_steps():
+    """On a slope that never ends: at most by 5 % a step, and by c/n when n steps were made."""
+    scale = LearnedScale()
+    state, logs = scale.init(np.zeros(1)), [0.0]
+    for _ in range(800):
+        state = scale.learn(state, scale.factor(state))
+        logs.append(float(state.log[0]))
+    assert max(np.diff(logs)) <= 0.05
+    assert 0.6 * 0.05 * 70 < logs[70] < 0.05 * 70
+    assert 0.9 < (logs[800] - logs[200]) / (4 * math.log(4)) < 1
 
 
 def test_the_scale_does_not_depend_on_the_units_of_the_objective():
