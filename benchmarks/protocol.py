@@ -26,7 +26,7 @@ from pages import replace, table
 FOLDER = Path(__file__).parent / "results"
 KINDS = {"development": DEVELOPMENT, "first_final": FIRST_FINAL, "final": FINAL, "fine_tuning": FINE_TUNING}
 KINDS["scale_final"] = SCALE_FINAL
-PAGES = {kind: f"training{'' if kind in ('final', 'fine_tuning') else '-development'}.md" for kind in KINDS}
+PAGES = {kind: f"training{'' if kind in ('final', 'scale_final', 'fine_tuning') else '-development'}.md" for kind in KINDS}
 DRAWN = ("hedged", "learned", "equal", "muon", "soap", "schedule-free", "prodigy")  # over AdamW
 
 
