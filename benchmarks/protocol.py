@@ -24,9 +24,16 @@ from networks.scale_final import SCALE_FINAL
 from pages import replace, table
 
 FOLDER = Path(__file__).parent / "results"
-KINDS = {"development": DEVELOPMENT, "first_final": FIRST_FINAL, "final": FINAL, "fine_tuning": FINE_TUNING}
-KINDS["scale_final"] = SCALE_FINAL
-PAGES = {kind: f"training{'' if kind in ('final', 'scale_final', 'fine_tuning') else '-development'}.md" for kind in KINDS}
+KINDS = {
+    "development": DEVELOPMENT,
+    "first_final": FIRST_FINAL,
+    "final": FINAL,
+    "scale_final": SCALE_FINAL,
+    "fine_tuning": FINE_TUNING,
+}
+PAGES = {kind: "training.md" for kind in KINDS} | dict.fromkeys(
+    ["development", "first_final"], "training-development.md"
+)
 DRAWN = ("hedged", "learned", "equal", "muon", "soap", "schedule-free", "prodigy")  # over AdamW
 
 

@@ -236,7 +236,14 @@ def test_a_log_reads_its_header_once(tmp_path, monkeypatch):
     again.load_state_dict(opt.state_dict())
     log(again, path)
     steps(again)
-    assert reads == ["r", "r+b", "a", "a", "a"]  # at its end it looks for half a row
+    assert reads == [
+        "a",
+        "r",
+        "r+b",
+        "a",
+        "a",
+        "a",
+    ]  # whether it can be written, the header, half a row at the end, rows
     with path.open("r") as file:
         assert len(file.readlines()) == 7
 

@@ -46,7 +46,7 @@ def listed(params: Any) -> list[Any]:
         ...
     TypeError: `params` must be tensors, as of `model.parameters()`, or `groups(model)`; got a Linear.
     """
-    if isinstance(params, torch.nn.Module):
+    if isinstance(params, torch.nn.Module) and not isinstance(params, torch.nn.ParameterList):
         name = type(params).__name__
         raise TypeError(f"`params` must be tensors, as of `model.parameters()`, or `groups(model)`; got a {name}.")
     if isinstance(params, torch.Tensor):
