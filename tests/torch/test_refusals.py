@@ -243,7 +243,7 @@ def test_a_log_reads_its_header_once(tmp_path, monkeypatch):
         "a",
         "a",
         "a",
-    ]  # whether it can be written, the header, half a row at the end, rows
+    ]  # is it writable, header, half a row, rows
     with path.open("r") as file:
         assert len(file.readlines()) == 7
 
