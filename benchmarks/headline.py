@@ -13,11 +13,12 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from networks.final import FINAL
 from networks.fine_tuning import FINE_TUNING
-from networks.first_final import FIRST_FINAL as FINAL
 from networks.methods import METHODS
 from networks.protocol import best_cell, over_adamw
 from networks.run import load as load_runs
+from networks.scale_final import SCALE_FINAL
 from pages import replace, table
 from step_cost import results as step_results
 from step_cost.methods import FOREACH, MUON
@@ -59,19 +60,32 @@ def certified() -> list[list[str]]:
 
 def trained() -> list[list[str]]:
     """The final tasks, which chose nothing, and fine-tuning."""
-    runs, page = load_runs(RESULTS / "first_final.jsonl"), "[training](docs/training.md)"
+    runs, scale = (load_runs(RESULTS / f"{name}.jsonl") for name in ("final", "scale_final"))
+    page = "[training](docs/training.md)"
 
     def over(method: str, rival: str) -> str:
         return numbers(best_cell(runs, task, method)[0] / best_cell(runs, task, rival)[0] for task in FINAL)
+
+    def free(method: str) -> str:
+        return numbers(best_cell(scale, task, method)[0] / best_cell(scale, task, "adamw")[0] for task in SCALE_FINAL)
 
     tuned = [
         [f"`Hedged` / {METHODS[rival].title}, best rates, {len(FINAL)} final tasks", over("hedged", rival), page]
         for rival in RIVALS
     ]
-    free = ["`Hedged` without a learning rate / AdamW at its best rate", over("learned", "adamw"), page]
+    learned = [
+        f"`Hedged` without a learning rate / AdamW at its best rate, {len(SCALE_FINAL)} more tasks",
+        free("learned"),
+        page,
+    ]
+    constant = ["the same without a schedule", free("learned constant"), page]
     later = over_adamw(load_runs(RESULTS / "fine_tuning.jsonl"), list(FINE_TUNING), "learned")
-    tuning = ["the same / AdamW at 0.001, fine-tuning, two tasks", numbers(later.values()), page]
-    return [*tuned, free, tuning]
+    tuning = [
+        "`Hedged` without a learning rate / AdamW at 0.001, fine-tuning, two tasks",
+        numbers(later.values()),
+        page,
+    ]
+    return [*tuned, learned, constant, tuning]
 
 
 def timed() -> list[list[str]]:

@@ -67,21 +67,24 @@ def markdown(results: Results, tasks: list[str], methods: list[str]) -> str:
     body = [
         [METHODS[name].title, *("{:.4g} (lr {:g})".format(*best[task, name]) for task in tasks)] for name in methods
     ]
-    text = "### Best cells\n\n" + table(["", *tasks], body) + "\n### Over the best expert of the same cell\n\n"
-    body = []
+    text, body = "### Best cells\n\n" + table(["", *tasks], body), []
     for name in methods:
         if found := ratios(results, tasks, name, EXPERTS):
             cells, mean, near, worst = summary(found.values())
             counts = [str(cells), str(diverged(results, tasks, name))]
             body.append([METHODS[name].title, *counts, f"{mean:.3f}", f"{near:.0%}", f"{worst:.3f}"])
-    text += table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
+    if body:
+        text += "\n### Over the best expert of the same cell\n\n"
+        text += table(["", "cells", "runs diverged", "geometric mean", "within 1.10", "worst"], body)
     if "adamw" in methods:
         text += "\n### Steps, and CPU seconds, to the final objective of AdamW\n\n"
         text += table(["", *tasks], times(results, tasks, methods))
     runs, correlation, agree = foresight(results, tasks)
-    return (
-        f"{text}\nWhich expert would have won: {runs} runs, rank correlation {correlation:.2f}, right in {agree:.0%}.\n"
-    )
+    if runs:
+        text += (
+            f"\nWhich expert would have won: {runs} runs, rank correlation {correlation:.2f}, right in {agree:.0%}.\n"
+        )
+    return text
 
 
 def times(results: Results, tasks: list[str], methods: list[str]) -> list[list[str]]:
