@@ -88,7 +88,7 @@ def hedge(
     >>> for _ in range(300):
     ...     updates, state = step(2 * x, state, x)
     ...     x = optax.apply_updates(x, updates)
-    >>> bool(jnp.max(jnp.abs(x)) < 0.1), bool(state.report.scale < 1), state.report.weights.shape
+    >>> bool(jnp.max(jnp.abs(x)) < 0.1), bool(state.report.scale > 1), state.report.weights.shape
     (True, True, (2,))
     """
     learning_rate = START if learning_rate is None else learning_rate
