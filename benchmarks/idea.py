@@ -58,7 +58,7 @@ def run(oracle):
 
 def draw(runs, out):
     """The landscape with the points and the last operators, and the gaps."""
-    figure, (land, gaps) = canvas(("points of one run", "gap, mean of 64 runs"), left=0.05, bottom=0.15, between=0.2)
+    figure, (land, gaps) = canvas(("points of one run", "gap, mean of 64 runs"))
     X = np.stack(np.meshgrid(np.linspace(-2.2, 5.2, 200), np.linspace(-1.6, 3.6, 200)), axis=-1)
     land.contourf(X[..., 0], X[..., 1], height(X), levels=16, cmap="Blues", alpha=0.4)
     angles = np.linspace(0, 2 * math.pi, 100)

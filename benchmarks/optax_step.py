@@ -94,8 +94,7 @@ def page(found: dict[str, Any]) -> str:
 
 def picture(found: dict[int, timing.Costs], path: Path) -> None:
     """Ratios to AdamW in CPU time over widths: a line a transformation."""
-    figure, (panel,) = canvas([f"{THREADS} threads"], "width of 20 square leaves", bottom=0.14)
-    figure.set_size_inches(7, 4)
+    figure, (panel,) = canvas([f"{THREADS} threads"], "width of 20 square leaves", (7, 4))
     names = dict.fromkeys(name for costs in found.values() for name in costs if name != ADAMW)
     for name, colour in zip(names, COLOURS[: len(names)], strict=True):
         line = {width: timing.ratio(costs, name, ADAMW) for width, costs in found.items()}

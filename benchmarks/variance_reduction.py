@@ -20,7 +20,7 @@ import o2nc
 from o2nc.certificates import theorem_storm
 from o2nc.constants import VarianceReduced
 from o2nc.conversions import PredictionConversion, SmoothConversion, StormConversion
-from o2nc.experiments.runner.charts import COLOURS, canvas
+from o2nc.experiments.runner.charts import COLOURS, Legend, canvas
 from o2nc.operators import Identity, Projector
 from o2nc.oracles import Constant, Hedge, PredictionHedge
 
@@ -140,7 +140,7 @@ def slope(found, value):
 
 def draw(results, path):
     """What was measured, and the bounds, against the gradients taken."""
-    figure, panels = canvas(["average squared gradient", "a-priori bound"], "gradients taken", bottom=0.3)
+    figure, panels = canvas(["average squared gradient", "a-priori bound"], "gradients taken")
     for (name, found), colour in zip(results.items(), COLOURS, strict=False):
         for panel, value in zip(panels, (lambda f: f.average, lambda f: f.bound), strict=True):
             label = f"{name}: {slope(found, value):.2f}" if panel is panels[0] else None
@@ -148,9 +148,9 @@ def draw(results, path):
             panel.plot(at, [value(f) for f in found], "o-", color=colour, markersize=3, linewidth=1.6, label=label)
     for panel in panels:
         panel.set(xscale="log", yscale="log")
-    figure.legend(
-        loc="lower center", ncols=3, frameon=False, fontsize=8, title="slope of the last five points", title_fontsize=8
-    )
+    lines = panels[0].get_lines()
+    words = {"title": "slope of the last five points", "title_fontsize": 8}
+    Legend.of([line.get_label() for line in lines]).draw(figure, lines, **words)
     figure.savefig(path, dpi=120)
 
 

@@ -157,7 +157,7 @@ def picture(case: Case) -> Any:
     """Three panels: the landscape and the points, what the oracle learned, and the unit circle under its operators."""
     path = run(case)
     titles = ("points", case.title, "$U_t$ of the unit circle")
-    figure, (land, middle, circle) = canvas(titles, left=0.045, bottom=0.145, between=0.22)
+    figure, (land, middle, circle) = canvas(titles)
     X = np.stack(np.meshgrid(np.linspace(-1.2, 4.9, 160), np.linspace(-1.7, 4.0, 160)), axis=-1)
     land.contourf(X[..., 0], X[..., 1], height(X @ ALONG, X @ ACROSS), levels=14, cmap="Blues", alpha=0.45)
     land.plot(*still().x.T, color="#666666", linewidth=0.8, label="identity")

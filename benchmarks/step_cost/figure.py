@@ -20,10 +20,7 @@ def curves(curve: Mapping[int, Costs], base: str = FOREACH) -> dict[str, dict[in
 
 def draw(curve: Mapping[int, Costs], path: Path, base: str = FOREACH) -> None:
     """A line a method, log-log: the elementwise ones on the left, those of matrices on the right."""
-    figure, panels = canvas(
-        ["elementwise", "matrices"], "width of 20 square tensors", left=0.065, bottom=0.31, between=0.16
-    )
-    figure.set_size_inches(10, 4.2)
+    figure, panels = canvas(["elementwise", "matrices"], "width of 20 square tensors", (10, 4.2))
     found = curves(curve, base)
     sides: tuple[list[str], ...] = ([], [])
     for name in found:
@@ -44,6 +41,6 @@ def draw(curve: Mapping[int, Costs], path: Path, base: str = FOREACH) -> None:
         panel.set_yticks(shown := [tick for tick in ticks if low <= tick <= high], [f"{tick:g}" for tick in shown])
         panel.set_ylabel(f"step / step of {base}", fontsize=9)
         if names:
-            panel.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+            panel.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)

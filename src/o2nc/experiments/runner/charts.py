@@ -1,5 +1,6 @@
 """Charts as data, drawn twice: as a figure for print and on the page of a report."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,9 @@ BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 AMBER, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, YELLOW, BLACK)
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}  # as Plotly and as Matplotlib name them
-SIZE = (8.0, 3.1)
+SIZE = (8.0, 3.1)  # inches
+PANEL = 2.6  # inches: the height of a panel with a title of one line and its axis
+TITLE, LABEL = 10, 7.5  # points: letters of titles, and of legends
 POINTS = 600  # of a line on a page
 COLUMNS = 4  # of a legend
 
@@ -64,25 +67,19 @@ def mean_line(
     return Line(x, scale * (mean - base), label, colour, band=band, **style)
 
 
-def canvas(
-    titles: Sequence[str],
-    words: str = "iteration t",
-    left: float = 0.095,
-    bottom: float = 0.26,
-    between: float = 0.28,
-    on: Any = None,
-) -> Any:
-    """A figure, or the part ``on`` of one, and empty panels with these titles side by side; below is room for a legend.
+def canvas(titles: Sequence[str], words: str = "iteration t", size: tuple[float, float] = SIZE, on: Any = None) -> Any:
+    """A figure of this size, or the part ``on`` of one, and empty panels with these titles side by side.
+
+    Margins make room for what is written, and long titles are broken into lines.
 
     Reference: Numerical Experiments, the four figures.
     """
     from matplotlib.figure import Figure
 
-    figure = on or Figure(figsize=SIZE)  # fixed margins: a layout engine would draw everything several times
-    margins = {"left": left, "right": 0.975, "bottom": bottom, "top": 0.91, "wspace": between}
-    panels = figure.subplots(1, len(titles), squeeze=False, gridspec_kw=margins)[0]
-    for panel, title in zip(panels, titles, strict=True):
-        panel.set_title(title, fontsize=10)
+    figure = on or Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(1, len(titles), squeeze=False)[0]
+    for panel, title in zip(panels, _broken(titles), strict=True):
+        panel.set_title(title, fontsize=TITLE)
         panel.set_xlabel(words, fontsize=9)
         panel.tick_params(which="both", labelsize=8)
         panel.grid(alpha=0.25, linewidth=0.5)
@@ -91,14 +88,88 @@ def canvas(
     return figure, panels
 
 
+def wrapped(text: str, points: float, inches: float) -> str:
+    """A text in lines that are at most so wide in letters of so many points.
+
+    >>> wrapped("regret against the identity", 10, 1.5)
+    'regret against\\nthe identity'
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=points)
+
+    def width(line: str) -> float:
+        return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]) / 72
+
+    lines, letters = text.splitlines(), len(text)
+    while letters > 1 and (widest := max(map(width, lines), default=0.0)) > inches:
+        letters = min(letters - 1, 1 + int(max(map(len, lines)) * inches / widest))
+        lines = textwrap.wrap(text, letters)
+    while len(lines) > 1 and len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines):
+        lines = shorter  # of about equal length
+    return "\n".join(lines)
+
+
+def _broken(titles: Sequence[str]) -> list[str]:
+    return [wrapped(title, TITLE, SIZE[0] / len(titles) - 0.7) for title in titles]
+
+
+class Legend(NamedTuple):
+    """The labels below a figure, in as many columns as fit.
+
+    >>> Legend.of(["SGD", "Adam"]).columns
+    4
+    """
+
+    labels: list[str]  # in lines
+    columns: int
+
+    @classmethod
+    def of(cls, labels: Sequence[str]) -> "Legend":
+        """Up to four columns, each as wide as the widest label with its line."""
+        em = LABEL / 72
+        lines = [wrapped(label, LABEL, SIZE[0] - 6 * em) for label in labels]
+        columns = next(
+            n for n in range(COLUMNS, 0, -1)
+            if n == 1 or all(wrapped(label, LABEL, SIZE[0] / n - 5 * em) == label for label in lines)
+        )  # fmt: skip
+        return cls(lines, columns)
+
+    @property
+    def height(self) -> float:
+        """In inches."""
+        rows = -(-len(self.labels) // self.columns)
+        return (
+            LABEL / 72 * (0.5 + rows * (0.6 + 1.25 * max((label.count("\n") + 1 for label in self.labels), default=0)))
+        )
+
+    def draw(self, figure: Any, handles: Sequence[Any], **more: Any) -> None:
+        """Below the panels of a figure with room for it."""
+        place = {"loc": "outside lower center", "ncols": self.columns, "frameon": False, "fontsize": LABEL}
+        figure.legend(handles, self.labels, **place, **more)
+
+
+def _legend(chart: Chart) -> Legend:
+    return Legend.of([line.label for line in chart.lines if not line.minor and line.panel == 0])
+
+
+def height(chart: Chart) -> float:
+    """Of a figure of the chart, in inches: its panels are as high as those of others, whatever is written around them.
+
+    >>> height(Chart(["gap"], [])) < height(Chart(["gap " * 50], []))
+    True
+    """
+    lines = max((title.count("\n") for title in _broken(chart.titles)), default=0)
+    return PANEL + lines * 1.2 * TITLE / 72 + max(0, len(chart.rows) - 10) * 0.17 + _legend(chart).height
+
+
 def figure(chart: Chart, on: Any = None) -> Any:
     """The chart for print, by Matplotlib, as a figure or ``on`` a part of one.
 
     Reference: Numerical Experiments, the four figures.
     """
-    labels = {line.label for line in chart.lines if not line.minor and line.panel == 0}
-    bottom = 0.26 + 0.06 * max(0, -(-len(labels) // COLUMNS) - 2)  # room for two rows of the legend, and for more
-    drawn, panels = canvas(chart.titles, chart.words, left=0.32 if chart.rows else 0.095, bottom=bottom, on=on)
+    drawn, panels = canvas(chart.titles, chart.words, (SIZE[0], height(chart)), on)
     for line in chart.lines:
         if not line.minor:
             style = {"color": line.colour, "linewidth": line.width, "linestyle": DASHES[line.dash], "label": line.label}
@@ -108,13 +179,13 @@ def figure(chart: Chart, on: Any = None) -> Any:
             panels[line.panel].fill_between(line.x, *ends, color=line.colour, alpha=0.15, linewidth=0)
     for panel, axes in zip(panels, chart.log, strict=False):
         panel.set(**{f"{axis}scale": "log" for axis in axes})
-    for k, height in chart.rules:
-        panels[k].axhline(height, color="black", linewidth=0.5)
+    for k, level in chart.rules:
+        panels[k].axhline(level, color="black", linewidth=0.5)
     if chart.rows:
         panels[0].set_yticks(range(len(chart.rows)), chart.rows, fontsize=8)
         panels[0].invert_yaxis()
-    handles, words = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, words, loc="lower center", ncols=COLUMNS, frameon=False, fontsize=7.5)
+    legend = _legend(chart)
+    legend.draw(drawn, panels[0].get_lines()[: len(legend.labels)])
     return drawn
 
 

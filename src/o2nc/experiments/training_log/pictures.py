@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runner.charts import BLUE, COLOURS, DASHES, SIZE, SKY, Chart, Line, figure
+from ..runner.charts import BLUE, COLOURS, DASHES, SIZE, SKY, Chart, Line, figure, height
 from ..runner.records import Floats
 from ..runner.report import page
 from ..runner.store import FORMAT, check_mark, replacing
@@ -76,8 +76,9 @@ def stacked(found: dict[str, Chart]) -> Any:
     """The charts in one figure, one below the other."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(SIZE[0], SIZE[1] * max(len(found), 1)))
-    parts = whole.subfigures(max(len(found), 1), 1, squeeze=False)[:, 0]
+    heights = [height(chart) for chart in found.values()] or [SIZE[1]]
+    whole = Figure(figsize=(SIZE[0], sum(heights)), layout="constrained")
+    parts = whole.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for part, chart in zip(parts, found.values(), strict=False):
         figure(chart, part)
     return whole
