@@ -7,9 +7,11 @@
 """
 
 import difflib
+import importlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Entry:
     make: Callable[..., Any]  # makes one; what it takes is said where the registry is defined
     words: str  # what it is, in a few words
     facts: Mapping[str, Any] = field(default_factory=dict)  # what else the readers of this registry want to know
+    source: str = ""  # the name of the module that added it
 
 
 def unknown(kind: str, names: Iterable[str], name: Any) -> str:
@@ -71,7 +74,19 @@ class Registry(Mapping[str, Entry]):
         """Add a thing; raise if the name is taken."""
         if name in self._entries:
             raise ValueError(f"The name of a {self.kind} must be new; {name!r} is taken.")
-        self._entries[name] = Entry(name, make, words, facts)
+        source = sys._getframe(1).f_globals.get("__name__", "")  # as in collections.namedtuple
+        self._entries[name] = Entry(name, make, words, facts, source)
+
+    def keep(self, entry: Entry) -> None:
+        """Add an entry as it is, unless its name is taken.
+
+        >>> shapes = Registry("shape")
+        >>> for sides in (4, 5):
+        ...     shapes.keep(Entry("square", lambda: None, "equal sides", {"sides": sides}))
+        >>> shapes["square"].facts["sides"]
+        4
+        """
+        self._entries.setdefault(entry.name, entry)
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self._entries:
@@ -86,3 +101,58 @@ class Registry(Mapping[str, Entry]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+class Addition(NamedTuple):
+    """An entry that did not come with the library, for a process that does not know it yet.
+
+    Reference: none.
+
+    >>> Addition("o2nc.sets", "registry", Entry("mine", lambda: None, "a set")).entry.name
+    'mine'
+    """
+
+    module: str  # where the registry is
+    variable: str  # and what it is called there
+    entry: Entry
+
+
+def additions() -> list[Addition]:
+    """What users have added to the registries of the library, in this process.
+
+    Pickled by value where it was defined in a script or a notebook, by name where it is in a module, this is all that
+    another process needs; joblib, Dask and Ray pickle so.
+
+    Reference: none.
+
+    >>> additions()
+    []
+    """
+    places = {
+        id(value): (name, variable, value)
+        for name, module in list(sys.modules.items())
+        if _of_the_library(name)
+        for variable, value in list(vars(module).items())
+        if isinstance(value, Registry)
+    }
+    return [
+        Addition(module, variable, entry)
+        for module, variable, registry in places.values()
+        for entry in registry.values()
+        if not _of_the_library(entry.source)
+    ]
+
+
+def restore(added: Iterable[Addition]) -> None:
+    """Add in this process what was added in another; what is known here stays.
+
+    Reference: none.
+
+    >>> restore([])
+    """
+    for module, variable, entry in added:
+        getattr(importlib.import_module(module), variable).keep(entry)
+
+
+def _of_the_library(module: str) -> bool:
+    return module.partition(".")[0] == __package__

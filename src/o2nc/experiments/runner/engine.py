@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Any
 
+from ...registry import Addition, additions, restore
 from .cells import Cell
 from .store import Store, StoreError
 
@@ -90,7 +91,7 @@ def _results(cells: Sequence[Cell], jobs: int | None, engine: str) -> Iterator[t
     """The cells' numbers and records in the order in which they are finished, or wave by wave (Ray's back end)."""
     import joblib
 
-    work = _of_this_process(_numbered) if engine == "joblib" else _numbered
+    work = _of_this_process(_numbered) if engine == "joblib" else _with_additions(_numbered)
     tasks = [joblib.delayed(work)(i, cell) for i, cell in enumerate(cells)]
     if engine != "ray":
         yield from joblib.Parallel(n_jobs=jobs or -1, return_as="generator_unordered", batch_size=1)(tasks)
@@ -125,9 +126,19 @@ def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
     return i, cell.run()
 
 
+def _with_additions(work: Callable[..., Any]) -> Callable[..., Any]:
+    """``work`` for any workers: they will know what was added to the registries here."""
+    return functools.partial(_restored, additions(), work)
+
+
+def _restored(added: Sequence[Addition], work: Callable[..., Any], *arguments: Any) -> Any:
+    restore(added)
+    return work(*arguments)
+
+
 def _of_this_process(work: Callable[..., Any]) -> Callable[..., Any]:
     """``work`` for the workers that this process starts, which end when it does."""
-    return functools.partial(_while_it_lives, os.getpid(), work)
+    return functools.partial(_while_it_lives, os.getpid(), _with_additions(work))
 
 
 def _while_it_lives(parent: int, work: Callable[..., Any], *arguments: Any) -> Any:

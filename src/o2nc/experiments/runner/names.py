@@ -19,5 +19,5 @@ def chosen(registry: Registry, test: Callable[[Entry], Any]) -> Registry:
     found = Registry(registry.kind)
     for name, entry in sorted(registry.items()):
         if test(entry):
-            found.add(name, entry.make, entry.words, **entry.facts)
+            found.keep(entry)
     return found
