@@ -106,6 +106,18 @@ def test_a_bound_that_is_not_below_the_trivial_one_is_vacuous():
     assert Certificate.from_json(with_trivial.to_json()) == with_trivial
 
 
+@pytest.mark.parametrize("bound", [None, (1.0, 2.0), (1.6, 1.8)])
+@pytest.mark.parametrize("ends", [None, (1.9, 2.1), (2.1, 2.3), (1.0, 3.0)])
+def test_what_holds_is_what_the_printed_intervals_say(bound, ends):
+    """The bound is 1.75 and the measured value 2.2: what was measured contradicts it if the intervals are apart."""
+    certificate = Certificate("name", "a-posteriori", TERMS, 2.2, bound, measured_interval=ends)
+    low, high = (ends or (2.2,))[0], (bound or (1.75,))[-1]
+    assert certificate.holds == (low <= high)
+    assert ("measured, interval" in str(certificate)) == (ends is not None)
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    assert json.loads(certificate.to_json())["holds"] == certificate.holds
+
+
 @pytest.mark.parametrize("measured", [None, 0.0, 1.5, math.inf])
 @pytest.mark.parametrize("interval", [None, (1.0, 2.0), (-math.inf, 2.0), (1.0, math.inf)])
 @pytest.mark.parametrize("noise", [2.0, math.inf])
@@ -189,6 +201,14 @@ def test_reading(regret, stderr, words):
         (
             lambda: Certificate("name", "a-priori", {}, interval=(2.0, 1.0)),
             "`interval` must be (low, high) with low <= high; got (2.0, 1.0).",
+        ),
+        (
+            lambda: Certificate("name", "a-priori", TERMS, 1.0, measured_interval=(2.0, 1.0)),
+            "`measured_interval` must be (low, high) with low <= high; got (2.0, 1.0).",
+        ),
+        (
+            lambda: Certificate("name", "a-priori", TERMS, measured_interval=(1.0, 2.0)),
+            "`measured_interval` must not be given without `measured`.",
         ),
         (lambda: Certificate("name", "a-priori", {}, replications=0), "`replications` must be at least 1; got 0."),
         (lambda: theorem1(C, math.nan), "`regret` must be finite; got nan."),

@@ -18,6 +18,7 @@ class Details(TypedDict, total=False):
 
     label: str
     measured: float | None
+    measured_interval: tuple[float, float] | None
     interval: tuple[float, float] | None
     replications: int | None
     note: str
@@ -41,6 +42,7 @@ class Certificate:
         replications: how many runs the estimates are made of.
         note: one line for the reader.
         trivial: what the left side is at most at every point, whatever was run, where that is known.
+        measured_interval: a confidence interval of the left side, where ``measured`` is an estimate too.
 
     Reference: Theorems 1 and 2; the labels are explained in the theory pages.
 
@@ -68,6 +70,7 @@ class Certificate:
     replications: int | None = None
     note: str = ""
     trivial: float | None = None
+    measured_interval: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.label not in LABELS:
@@ -76,11 +79,14 @@ class Certificate:
         for name, term in self.terms.items():
             if not term > -math.inf:
                 raise ValueError(f"`terms[{name!r}]` must be a number or infinity; got {term}.")
-        if self.interval is not None:
-            low, high = self.interval
-            if not low <= high:
-                raise ValueError(f"`interval` must be (low, high) with low <= high; got {self.interval}.")
-            object.__setattr__(self, "interval", (low, high))
+        for name in ("interval", "measured_interval"):
+            if (ends := getattr(self, name)) is not None:
+                low, high = ends
+                if not low <= high:
+                    raise ValueError(f"`{name}` must be (low, high) with low <= high; got {ends}.")
+                object.__setattr__(self, name, (low, high))
+        if self.measured_interval is not None and self.measured is None:
+            raise ValueError("`measured_interval` must not be given without `measured`.")
         if self.replications is not None and self.replications < 1:
             raise ValueError(f"`replications` must be at least 1; got {self.replications}.")
         if self.trivial is not None and not 0 <= self.trivial < math.inf:
@@ -95,8 +101,20 @@ class Certificate:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the measured value is at most the bound; None where nothing was measured."""
-        return None if self.measured is None else self.measured <= self.bound
+        """Whether the measured value is at most the bound, within the errors of both; None where nothing was measured.
+
+        An inequality between expectations is not contradicted by estimates whose intervals overlap.
+
+        >>> estimates = {"measured": 1.02, "measured_interval": (0.97, 1.07), "interval": (0.98, 1.0)}
+        >>> Certificate("a bound", "a-posteriori", {"noise": 0.99}, **estimates).holds
+        True
+        >>> Certificate("a bound", "a-priori", {"noise": 0.99}, measured=1.02).holds
+        False
+        """
+        if self.measured is None:
+            return None
+        low = self.measured if self.measured_interval is None else min(self.measured, self.measured_interval[0])
+        return low <= (self.bound if self.interval is None else max(self.bound, self.interval[1]))
 
     @property
     def ratio(self) -> float | None:
@@ -117,7 +135,7 @@ class Certificate:
         """
         found = [
             self.note,
-            STUDENT if self.interval is not None else "",
+            STUDENT if self.interval or self.measured_interval else "",
             NEGATIVE if self.bound < 0 else "",
             f"vacuous: every point has at most {self.trivial:.6g}" if self.vacuous else "",
         ]
@@ -130,6 +148,8 @@ class Certificate:
             rows["bound, interval"] = f"[{self.interval[0]:.6g}, {self.interval[1]:.6g}]"
         if self.measured is not None:
             rows["measured"] = f"{float(self.measured):.6g}"
+        if self.measured_interval is not None:
+            rows["measured, interval"] = f"[{self.measured_interval[0]:.6g}, {self.measured_interval[1]:.6g}]"
         if self.ratio is not None:
             rows["measured / bound"] = f"{float(self.ratio):.6g}"
         if self.replications is not None:
@@ -150,6 +170,7 @@ class Certificate:
             "measured": _finite(self.measured),
             "holds": self.holds,
             "interval": self.interval and [_finite(end) for end in self.interval],
+            "measured_interval": self.measured_interval and [_finite(end) for end in self.measured_interval],
         }
 
     def to_json(self) -> str:
@@ -173,9 +194,10 @@ class Certificate:
         fields["terms"] = {name: math.inf if term is None else term for name, term in fields["terms"].items()}
         if fields.pop("holds") is not None and fields["measured"] is None:
             fields["measured"] = math.inf
-        if fields["interval"]:
-            ends = zip(fields["interval"], (-math.inf, math.inf), strict=True)
-            fields["interval"] = tuple(end if given is None else given for given, end in ends)
+        for name in ("interval", "measured_interval"):
+            if fields.get(name):
+                ends = zip(fields[name], (-math.inf, math.inf), strict=True)
+                fields[name] = tuple(end if given is None else given for given, end in ends)
         return cls(**fields)
 
 

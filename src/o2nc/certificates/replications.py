@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
-from .arguments import replicated
+from .arguments import is_number, replicated
 from .certificate import Certificate
 from .student import check_confidence, mean_interval
 
@@ -33,13 +34,28 @@ def labelled(theorem: Callable[..., Certificate], regrets: Iterable[float]) -> C
     return theorem(fmean(numbers), label="a-posteriori", replications=len(numbers), interval=(low, high))
 
 
+def beside(measured: float | Iterable[float] | None, confidence: float = 0.95) -> dict[str, Any]:
+    """What a certificate says of its left side: a number that is known, or the mean of replications with its interval.
+
+    Reference: Theorems 1 and 2, which are between expectations.
+
+    >>> beside([1.0, 2.0, 3.0], confidence=0.9)["measured"]
+    2.0
+    """
+    if measured is None or is_number(measured):
+        return {"measured": measured}
+    values = replicated("measured", measured)  # type: ignore[arg-type]
+    interval = mean_interval(values, confidence) if len(values) > 1 else None
+    return {"measured": fmean(values), "measured_interval": interval}
+
+
 def estimated(
     name: str,
     linear: Mapping[str, Sequence[float]],
     growing: Sequence[Sequence[float]],
     rest: Callable[..., dict[str, float]],
     confidence: float,
-    measured: float | None,
+    measured: float | Iterable[float] | None,
     T: int = 1,
     trivial: float | None = None,
 ) -> Certificate:
@@ -51,7 +67,7 @@ def estimated(
         growing: the numbers whose means the other terms grow with; a mean is at least 0.
         rest: from those means to the other terms by name.
         confidence: of the interval: Student's intervals of the linear total and of each of ``growing`` hold together.
-        measured: the left side, where it is known.
+        measured: the left side, where it is known, or for every replication an unbiased estimate of it.
         T: by which all is divided.
         trivial: what the left side is at most at every point, where that is known.
 
@@ -79,7 +95,7 @@ def estimated(
         name,
         "plug-in" if replications == 1 else "a-posteriori",
         {part: value / T for part, value in terms.items()},
-        measured=measured,
+        **beside(measured, confidence),
         interval=interval,
         replications=replications,
         trivial=trivial,

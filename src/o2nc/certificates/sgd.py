@@ -16,7 +16,7 @@ def tight_sgd(
     confidence: float = 0.95,
     *,
     rounds: int | None = None,
-    measured: float | None = None,
+    measured: float | Iterable[float] | None = None,
 ) -> Certificate:
     r"""The bound on the average squared gradient of $x_{t+1}=x_t-\eta s_t$ with the step size of the constants.
 
@@ -33,7 +33,7 @@ def tight_sgd(
             times the rounds unless given.
         confidence: of the interval, Student's for the mean decrease and what was measured of the noise.
         rounds: how many rounds were summed; T unless given.
-        measured: the average squared gradient, where it is known.
+        measured: the average squared gradient, where it is known, or one for each replication.
 
     Reference: Ghadimi and Lan (2013); the paper's baseline.
 

@@ -21,7 +21,7 @@ def tight(
     confidence: float = 0.95,
     *,
     rounds: int | None = None,
-    measured: float | None = None,
+    measured: float | Iterable[float] | None = None,
 ) -> Certificate:
     r"""The bound on the average squared gradient from what a run can observe; no value of f is needed.
 
@@ -50,7 +50,7 @@ def tight(
             then has its part in the interval; sigma^2 times the rounds unless given.
         confidence: of the interval.
         rounds: how many rounds were summed; T unless given.
-        measured: the average squared gradient, where it is known.
+        measured: the average squared gradient, where it is known, or one for each replication.
 
     Reference: Theorem 1, whose proof bounds the same quantities.
 
@@ -85,7 +85,7 @@ def tight_regret(
     *,
     kappa: float = 0.0,
     rounds: int | None = None,
-    measured: float | None = None,
+    measured: float | Iterable[float] | None = None,
 ) -> Certificate:
     r"""The tight certificate with the correlation Q bounded by the regret and the decrease of the objective.
 
@@ -109,7 +109,7 @@ def tight_regret(
         confidence: of the interval.
         kappa: that of the conversion: 0 for the linear loss, c/a for the prediction loss.
         rounds: how many rounds were summed; T unless given.
-        measured: the average squared gradient, where it is known.
+        measured: the average squared gradient, where it is known, or one for each replication.
 
     Reference: Theorem 1 and Lemma 7 (descent lower bound).
 
@@ -158,7 +158,7 @@ def tight_segment(
     *,
     r: float | None = 1.0,
     rounds: int | None = None,
-    measured: float | None = None,
+    measured: float | Iterable[float] | None = None,
 ) -> Certificate:
     r"""The tight certificate for samples on the segment: $S=2Q-N+E_{tr}$ with `segment_tracker_error`, divided by T.
 
@@ -222,7 +222,7 @@ def _from_alignment(
     moments: Moments,
     sums: tuple[Iterable[float], Iterable[float], Iterable[float]],
     confidence: float,
-    measured: float | None,
+    measured: float | Iterable[float] | None,
     T: int,
 ) -> Certificate:
     """S = 2 Q - N + E_tr from the sums (Q, N, W), with ``error`` of a, E||g_1||^2, W, V_T and c for E_tr."""

@@ -37,7 +37,7 @@ def tight_nonsmooth(
     energy: Iterable[float] | None = None,
     confidence: float = 0.95,
     *,
-    measured: float | None = None,
+    measured: float | Iterable[float] | None = None,
 ) -> Certificate:
     r"""The bound on the local stationarity of the output from what a run can observe: no range, no regret, no L.
 
@@ -55,7 +55,7 @@ def tight_nonsmooth(
         energy: for every replication the sum of w_t e_{t+1} with measured squares of the noise; the bound
             W a sigma^2 / (2 - a) unless given.
         confidence: of the interval.
-        measured: the measure of the run's witness, where it is known.
+        measured: the measure of the run's witness, where it is known, or one for each replication.
 
     Reference: Theorem 2 and Lemma 15 (from the weighted output to local stationarity).
 
@@ -91,7 +91,7 @@ def held_out_nonsmooth(
     spread: Iterable[float],
     confidence: float = 0.95,
     *,
-    measured: float | None = None,
+    measured: float | Iterable[float] | None = None,
 ) -> Certificate:
     r"""The bound from two further samples a round that the algorithm does not see: no variance is needed either.
 
@@ -108,7 +108,7 @@ def held_out_nonsmooth(
         products: for every block of rounds, in order, and every replication the sum of w_t <m'_{t+1}, m''_{t+1}>.
         spread: for every replication the sum of Pr(tau = t) v_t, or v_tau.
         confidence: of the interval.
-        measured: the measure of the run's witness, where it is known.
+        measured: the measure of the run's witness, where it is known, or one for each replication.
 
     Reference: Theorem 2 and Lemma 13 (weighted output-gradient bound).
 

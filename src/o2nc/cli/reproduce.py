@@ -24,10 +24,10 @@ def reproduce(
 ) -> None:
     """Run the paper's numerical section with its controls and compare every published cell.
 
-    Exit code 0 if every cell agrees, 1 if one does not, 4 if none disagrees but some were not reached.
+    Exit code 0 if every cell agrees and every certificate holds, 1 if one does not, 4 if some cells were not reached.
     """
     from ..experiments.paper.experiment import Reproduction
-    from ..experiments.paper.findings import verdicts
+    from ..experiments.paper.findings import failures, verdicts
     from ..experiments.paper.tables import summary
     from ..experiments.runner.tables import text
 
@@ -40,7 +40,7 @@ def reproduce(
     for sentence in verdicts(found):
         typer.echo(sentence)
     typer.echo(f"Report: {directory / 'report.html'}")
-    if found["summary"]["disagree"]:
+    if found["summary"]["disagree"] or failures(found):
         raise typer.Exit(Code.DISAGREES)
     if found["summary"]["not_reached"]:
         raise typer.Exit(Code.NOT_REACHED)

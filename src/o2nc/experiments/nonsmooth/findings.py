@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..runner.tables import holds, sentences
+from ..runner.tables import sentences
 from .methods import ALGORITHM2, METHODS
 
 
@@ -29,7 +29,7 @@ def failures(found: dict[str, Any]) -> list[str]:
         for name, methods in found["results"].items()
         for method, row in methods.items()
         for kind, certificate in row.get("certificate", {}).items()
-        if holds(certificate) == "NO"
+        if certificate["holds"] is False
     ]
     lemmas = [
         f"lemma {lemma} for {method} on {name}"

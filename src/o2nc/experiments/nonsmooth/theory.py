@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 
 from ... import certificates
+from ...certificates.replications import beside
 from ...constants import Nonsmooth
 from ...stationarity import Witness, best_mixture, lower_bound
 from ..objectives.nonsmooth import NonsmoothObjective
 from ..runner.noise import uniforms
 from ..runner.records import Floats, Record
-from ..runner.statistics import mean
+from ..runner.statistics import CONFIDENCE, mean
 from .methods import paper_output
 
 DRAWS = 4000  # of tau, for its law
 BINS = 20
 POINTS = 8  # outputs whose measure is bounded from both sides
 GRID = 41  # atoms in each direction
-CONFIDENCE = 0.999  # of the intervals of what the lemmas bound
 
 
 def certify(c: Nonsmooth, record: Record) -> dict[str, Any]:
@@ -26,13 +26,14 @@ def certify(c: Nonsmooth, record: Record) -> dict[str, Any]:
     Reference: Theorem 2.
     """
     sums = record.sums
-    regret, measured = float(sums["regret"].mean()), float(sums["measure"].mean())
-    details: dict[str, Any] = {"measured": measured, "replications": record.R}
+    regret, measured = float(sums["regret"].mean()), sums["measure"]
+    details: Any = beside(measured, CONFIDENCE) | {"replications": record.R}
+    compared: dict[str, Any] = {"measured": measured, "confidence": CONFIDENCE}
     found = {"theorem2": certificates.theorem2(c, regret, **details)}
     if c.is_tuned:
         found["theorem2_tuned"] = certificates.theorem2_tuned(c, regret, **details)
-    found["tight"] = certificates.tight_nonsmooth(c, sums["tracker"], sums["spread"], sums["energy"], measured=measured)
-    found["held_out"] = certificates.held_out_nonsmooth(c, list(sums["held_out"].T), sums["spread"], measured=measured)
+    found["tight"] = certificates.tight_nonsmooth(c, sums["tracker"], sums["spread"], sums["energy"], **compared)
+    found["held_out"] = certificates.held_out_nonsmooth(c, list(sums["held_out"].T), sums["spread"], **compared)
     return {kind: certificate.to_dict() for kind, certificate in found.items()}
 
 

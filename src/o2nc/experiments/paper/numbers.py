@@ -9,12 +9,13 @@ import numpy as np
 from ... import certificates
 from ..._xp import Array
 from ...certificates import Certificate
+from ...certificates.replications import beside
 from ...constants import PaperSmooth, Smooth
 from ...conversions import SmoothConversion
 from ..objectives import objective
 from ..runner.paired import HORIZON, Method
 from ..runner.records import Record, Records
-from ..runner.statistics import mean, paired_interval
+from ..runner.statistics import CONFIDENCE, mean, paired_interval
 from . import published
 from .agreement import Entry, agreement, constants
 from .methods import METHODS, PRIOR, SGD_GRID, SHARP
@@ -156,19 +157,20 @@ def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str,
     Reference: Theorem 1, and the sharp theorem in the theory pages.
     """
     f, R = objective(name), record.R
-    measured = float(record.mean["average"][-1])
+    measured = record.at("average", rounds)
+    compared: dict[str, Any] = {"rounds": rounds, "measured": measured, "confidence": CONFIDENCE}
     V_T = record.sums["noise"]  # the squares of the noise that was drawn, one number for each replication
     noise = {"declared": f.sigma**2, "measured": float(V_T.mean()) / rounds}
     decrease = record.at("gap", 1) - record.sums["final_gap"]
     if method.oracle is None:
-        sgd = certificates.tight_sgd(f.constants(HORIZON), decrease, V_T, rounds=rounds, measured=measured)
+        sgd = certificates.tight_sgd(f.constants(HORIZON), decrease, V_T, **compared)
         return {"tight": sgd.to_dict(), "rounds": rounds, "noise_variance": noise}
     like = np.zeros(1)
     conversion = method.around(method.oracle(f, like), f, rounds)
     c, kappa, sums = conversion.constants, conversion.kappa, record.sums
     regret, squares = record.at("regret", rounds), (sums["Q"], sums["N"], sums["W"])
     first = float(record.mean["instant"][0])  # the first iterate is not random
-    shared: dict[str, Any] = {"first": first, "V_T": V_T, "rounds": rounds, "measured": measured}
+    shared: dict[str, Any] = {"first": first, "V_T": V_T} | compared
     if method.r != 0:
         found = {"tight": certificates.tight_segment(c, *squares, r=method.r, **shared)}
     else:
@@ -179,7 +181,7 @@ def certify(method: Method, name: str, record: Record, rounds: int) -> dict[str,
             ),
         }
     if rounds == c.T:
-        found |= _theorems(conversion, float(regret.mean()), f.start(like), measured=measured, replications=R)
+        found |= _theorems(conversion, float(regret.mean()), f.start(like), beside(measured, CONFIDENCE), R)
     return {
         **{kind: certificate.to_dict() for kind, certificate in found.items()},
         **({} if c.noise is None else {"one_run": _one_run(conversion, record, rounds)}),
@@ -200,14 +202,14 @@ def _one_run(conversion: SmoothConversion, record: Record, rounds: int) -> dict[
     return every[0].to_dict() | {"mean_ratio": float(np.mean(ratios)), "largest_ratio": max(ratios), "failed": failed}
 
 
-def _theorems(conversion: SmoothConversion, regret: float, x: Array, **details: Any) -> dict[str, Certificate]:
+def _theorems(conversion: SmoothConversion, regret: float, x: Array, measured: Any, R: int) -> dict[str, Certificate]:
     """The theorem with the measured regret, Theorem 1 also before rounding; for sharp constants the a-priori one."""
-    c = conversion.constants
+    c, details = conversion.constants, measured | {"replications": R}
     theorem = conversion.proved(regret, c.T, **details)
     if isinstance(c, PaperSmooth) and theorem.name.startswith("Theorem 1:"):
         return {"theorem1": theorem, "theorem1_sharp": certificates.theorem1_sharp(c, regret, **details)}
     stated = conversion.a_priori(x) if isinstance(c, Smooth) else ""
-    a_priori = {} if isinstance(stated, str) else {"a_priori": replace(stated, measured=details["measured"])}
+    a_priori = {} if isinstance(stated, str) else {"a_priori": replace(stated, **measured)}
     return {"theorem": theorem, **a_priori}
 
 

@@ -121,7 +121,7 @@ def _every_certificate(found: dict[str, Any]) -> Rows:
             ratio = tight["bound"] / tight["measured"]
             if theorem := kinds.get("theorem1_sharp", kinds.get("theorem")):
                 sharp = number(theorem["bound"], 3)
-            row = {"name": name, "label": LABELS[method], "ratio": ratio, "sharp": sharp}
+            row = {"name": name, "label": LABELS[method], "ratio": ratio, "sharp": sharp, "verdict": holds(tight)}
             yield tight | row | {"within": VERDICTS[ratio <= TIGHT]}
 
 

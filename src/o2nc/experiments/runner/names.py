@@ -17,7 +17,7 @@ def chosen(registry: Registry, test: Callable[[Entry], Any]) -> Registry:
     []
     """
     found = Registry(registry.kind)
-    for name, entry in sorted(registry.items()):
+    for _, entry in sorted(registry.items()):
         if test(entry):
             found.keep(entry)
     return found

@@ -8,6 +8,7 @@ import numpy as np
 from .records import Floats
 
 Z = 1.96  # the normal quantile of 95% intervals
+CONFIDENCE = 0.999  # of the intervals of what certificates and lemmas compare: a run has a hundred of them
 
 
 class Estimate(NamedTuple):
