@@ -69,8 +69,12 @@ def test_other_settings_and_wrong_ones_are_sentences(out):
     for arguments, sentence in (
         (("--lam", -1), "`--lam` must be finite and positive; got -1.0."),
         (("--replications", 1), "`--replications` must be a whole number, at least 2; got 1."),
-        (("--T", 1), "for the tuned constants of Theorem 2; got 1."),
-        (("--horizon", 1), "`--horizon` must be at least 2^(7/4) M sqrt(lam) / B^(3/2) = 3"),
+        (
+            ("--T", 1),
+            "`--T` must be at least 3, for which all objectives have the tuned constants of Theorem 2; got 1.",
+        ),
+        (("--T", 3), "`--T` must be larger than 3.4 for a tuned discount between 0 and 1; got 3."),
+        (("--horizon", 1), "`--horizon` must be at least 3, for which all objectives have the tuned constants"),
         (("--engine", "slurm"), "`--engine` must be one of joblib, dask, ray; got 'slurm'."),
     ):
         result = invoke("nonsmooth", "--out", out.parent / "other", *arguments)

@@ -20,6 +20,17 @@ class NonsmoothValues(NamedTuple):
     rho: float
 
 
+def least_horizon(L: float, M: float, sigma: float, lam: float) -> int:
+    r"""The least T for which the tuned tracking rate is at most 1/2, $\lceil2^{7/4}M\sqrt\lambda/B^{3/2}\rceil$.
+
+    Reference: Theorem 2.
+
+    >>> least_horizon(L=1.0, M=1.0, sigma=0.0, lam=1.0)
+    4
+    """
+    return math.ceil(2**1.75 * M * math.sqrt(lam) / math.hypot(L, sigma) ** 1.5)
+
+
 @dataclass(frozen=True)
 class Nonsmooth:
     r"""The constants of Algorithm 2 for an objective with gradients bounded by $L$ and range $M$.
@@ -68,7 +79,7 @@ class Nonsmooth:
             if (value := getattr(self, name)) is not None:
                 check_size(name, value)
         if self.a is None:
-            needed = math.ceil(2**1.75 * self.M * math.sqrt(self.lam) / self.B**1.5)
+            needed = least_horizon(self.L, self.M, self.sigma, self.lam)
             if needed > self.T:
                 raise ValueError(
                     f"`T` must be at least 2^(7/4) M sqrt(lam) / B^(3/2) = {needed} for the tuned constants of "

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..objectives import objective, of_kind
-from ..paper.experiment import Reproduction
+from ..paper.experiment import Reproduction, check_iterations
 from ..paper.methods import METHODS
 from ..paper.numbers import certify
 from ..runner.cells import check_count, check_seed
@@ -66,9 +66,9 @@ def compare(
     """
     settings = settings or Reproduction()
     names, further = list(dict.fromkeys(objectives)) or list(of_kind("smooth")), list(dict.fromkeys(oracles))
-    first, *_ = [objective(name) for name in names]
-    for text in further:
-        spelled(text).conversion(first, np.zeros(1))
+    for f in [objective(name) for name in names]:
+        for text in further:
+            spelled(text).conversion(f, np.zeros(1))
     check(jobs)
     tasks = [(name, further, settings) for name in names]
     started = processes(_compare_one, tasks, jobs) if jobs != 1 and len(names) > 1 else None
@@ -131,7 +131,7 @@ def run_beside_sgd(name: str, method: Method, replications: int = 16, **how: Any
     ['ogd', 'sgd']
     """
     check_count("replications", replications, 1)
-    check_count("iterations", how.get("iterations", 1), 1)
+    check_iterations(how.get("iterations", 1))
     check_seed(how.get("seed", 0))
     methods = list({"sgd": METHODS["sgd"], method.name: method}.values())
     return play(objective(name), methods, range(replications), **how)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ...constants.nonsmooth import least_horizon
 from ..objectives import objective, of_kind
 from ..runner.cells import Cell, chunks
 from ..runner.charts import Chart
@@ -58,13 +59,15 @@ class NonsmoothExperiment(Experiment):
         if not (math.isfinite(self.lam) and self.lam > 0):
             raise ValueError(f"`lam` must be finite and positive; got {self.lam}.")
         objectives = [objective(name, "nonsmooth") for name in of_kind("nonsmooth")]
+        least = max(least_horizon(f.L, f.M, f.sigma, self.lam) for f in objectives)
         for name, T in [*(("horizon", T) for T in self.horizons), ("T", self.T)]:
-            for one in objectives:
-                try:
-                    one.constants(T, self.lam)
-                except ValueError as error:  # a, eta and rho are not arguments here
-                    raise ValueError(str(error).replace("`T`", f"`{name}`", 1).partition(" Give `a`")[0]) from error
+            if least > T:
+                raise ValueError(
+                    f"`{name}` must be at least {least}, for which all objectives have the tuned constants of "
+                    f"Theorem 2; got {T}."
+                )
         object.__setattr__(self, "horizons", tuple(sorted({*self.horizons, self.T})))
+        self.cells()  # each raises if one of its methods cannot be run
 
     def cells(self) -> Sequence[Cell]:
         """All methods with each factor at T, and Algorithm 2 with I at the other horizons; the long ones first."""

@@ -46,6 +46,15 @@ class NonsmoothCell(Cell):
     lam: float = 1.0
     factor: float = 1.0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.played()
+
+    def played(self) -> list[Played]:
+        """The conversions and outputs of its methods, in their order."""
+        f = objective(self.objective, "nonsmooth")
+        return [METHODS[name].make(f.constants(self.T, self.lam), f.d, self.factor) for name in self.methods]
+
     @property
     def details(self) -> str:
         """Horizon and factor."""
@@ -76,7 +85,7 @@ class _Run:
     def __init__(self, cell: NonsmoothCell) -> None:
         self.cell, self.f = cell, objective(cell.objective, "nonsmooth")
         self.c = self.f.constants(cell.T, cell.lam)
-        self.played: list[Played] = [METHODS[name].make(self.c, self.f.d, cell.factor) for name in cell.methods]
+        self.played = cell.played()
         self.share, self.law = (np.stack(rows) for rows in zip(*(one.output for one in self.played), strict=True))
         K, R, d = len(self.played), len(cell.replications), self.f.d
         u = self._draw("tau", 0, 1, 1)[0, :, 0]
