@@ -1,7 +1,10 @@
-"""SOAP of Vyas et al. (2024), transcribed for one matrix with the names of their code: one tensordot a side.
+"""SOAP for one matrix, transcribed with the names of the code of Vyas et al. (2024): one tensordot a side.
 
-Nothing of the library is imported here. The step is that of their code, with its first step left out, for lr = 1.
+Nothing of the library is imported here. `Published` is the step of their code, with its first step left out, for
+lr = 1. `SOAP` has bases by orthogonal iteration and a floor below its divisors, as `o2nc.directions.Soap`.
 """
+
+import zlib
 
 import numpy as np
 
@@ -21,19 +24,19 @@ class SOAP:
             grad = grad.T if Q is None else np.tensordot(grad, Q, axes=[[0], [1 if back else 0]])
         return grad
 
+    def denominator(self):
+        root = np.sqrt(self.exp_avg_sq)
+        return root + np.sqrt((root**2).sum() / root.size) / 100 + self.eps
+
     def update(self, grad):
         """The direction for a gradient, downhill if it is subtracted."""
         if self.Q is None:
             self.update_preconditioner(grad)
             return np.zeros_like(grad)
-        beta1, beta2 = self.betas
-        self.step += 1
+        beta1 = self.betas[0]
         self.exp_avg = beta1 * self.exp_avg + (1 - beta1) * grad
-        self.exp_avg_sq = beta2 * self.exp_avg_sq + (1 - beta2) * self.project(grad) ** 2
-        step_size = (1 - beta2**self.step) ** 0.5 / (1 - beta1**self.step)
-        found = self.project(self.project(self.exp_avg) / (np.sqrt(self.exp_avg_sq) + self.eps), back=True)
-        self.update_preconditioner(grad)
-        return step_size * found
+        found = self.direction(grad, self.exp_avg)
+        return found / (1 - beta1**self.step)
 
     def direction(self, grad, exp_avg):
         """The same with an average that is kept elsewhere, and has no weight of a zero start."""
@@ -43,14 +46,30 @@ class SOAP:
         beta2 = self.betas[1]
         self.step += 1
         self.exp_avg_sq = beta2 * self.exp_avg_sq + (1 - beta2) * self.project(grad) ** 2
-        found = self.project(self.project(exp_avg) / (np.sqrt(self.exp_avg_sq) + self.eps), back=True)
+        found = self.project(self.project(exp_avg) / self.denominator(), back=True)
         self.update_preconditioner(grad)
         return (1 - beta2**self.step) ** 0.5 * found
 
     def update_preconditioner(self, grad):
+        self.average(grad)
+        if self.Q is None:
+            self.Q = [None if G is None else np.eye(len(G)) for G in self.GG]
+        times = 4 if self.step < 3 else 1 if (self.step - self.turn) % self.frequency == 0 else 0
+        for _ in range(times):
+            self.Q = [None if G is None else orthogonal_iteration(G, Q) for G, Q in zip(self.GG, self.Q, strict=True)]
+
+    def average(self, grad):
         for G, outer in zip(self.GG, (grad @ grad.T, grad.T @ grad), strict=True):
             if G is not None:
                 G += (1 - self.betas[1]) * (outer - G)
+
+
+class Published(SOAP):
+    def denominator(self):
+        return np.sqrt(self.exp_avg_sq) + self.eps
+
+    def update_preconditioner(self, grad):
+        self.average(grad)
         if self.Q is None:
             self.Q = [None if G is None else np.linalg.eigh(G)[1][:, ::-1] for G in self.GG]
         if self.step > 0 and (self.step - self.turn) % self.frequency == 0:
@@ -60,3 +79,21 @@ class SOAP:
         order = np.argsort(-np.diag(self.Q[i].T @ G @ self.Q[i]), kind="stable")
         self.exp_avg_sq = np.take(self.exp_avg_sq, order, axis=i)
         return np.linalg.qr(G @ self.Q[i][:, order])[0]
+
+
+def orthogonal_iteration(G, Q):
+    """Columns of Q, each drawn a tenth towards its coordinate, times G with a ridge; then Gram and Schmidt, twice."""
+    n, columns = len(G), []
+    mean = sum(G[i, i] for i in range(n)) / n
+    for j in range(n):
+        q = Q[:, j] + 0.1 * np.eye(n)[j]
+        q = G @ q / mean + 1e-4 * q if mean > 0 else q
+        for other in columns * 2:
+            q = q - (other @ q) * other
+        columns.append(q / np.sqrt(q @ q))
+    return np.stack(columns, axis=1)
+
+
+def turn_of(shape):
+    """By how many rounds the bases of matrices of a shape turn later, where shapes turn in turns."""
+    return zlib.crc32(f"({shape[0]}, {shape[1]})".encode())

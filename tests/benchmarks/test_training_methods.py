@@ -14,7 +14,7 @@ from networks.methods import EXPERTS, METHODS, factor
 from networks.parameters import decaying, hidden_matrices
 from pytorch_optimizer import SOAP
 
-from reference_soap import SOAP as Published
+from reference_soap import Published
 
 RIVALS = ["adamw", "muon", "soap", "schedule-free", "prodigy", "mechanic", "dog", "sgd10"]
 NOT_HIDDEN = {  # with two axes or more

@@ -13,7 +13,7 @@ from o2nc.conversions import FixedScale, LearnedScale, PracticalConversion
 from o2nc.directions import Mask
 from o2nc.learners import AdaHedge, ShortMemoryHedge
 from reference_practical import Practical
-from reference_soap import SOAP
+from reference_soap import SOAP, turn_of
 from sentences import check
 
 STEPS = 12
@@ -76,7 +76,7 @@ class Eigenbasis:
     """SOAP of the only matrix here."""
 
     def __init__(self):
-        self.soap = SOAP(SHAPES[1], turn=1)
+        self.soap = SOAP(SHAPES[1], turn=turn_of(SHAPES[1]))
 
     def update(self, s, m):
         return self.soap.direction(s, m)

@@ -14,7 +14,7 @@ from o2nc._xp.xla import CHUNK, SMALL, sums
 from o2nc.conversions import LearnedScale, PracticalConversion
 from o2nc.optax import hedge, report
 from reference_practical import Practical
-from reference_soap import SOAP
+from reference_soap import SOAP, turn_of
 from sentences import check
 
 STEPS = 14
@@ -78,7 +78,7 @@ class Eigenbasis:
     """SOAP of the only matrix here."""
 
     def __init__(self):
-        self.soap = SOAP(TREE["w"].shape, turn=2)
+        self.soap = SOAP(TREE["w"].shape, turn=turn_of(TREE["w"].shape))
 
     def update(self, s, m):
         return self.soap.direction(s, m)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..checks import check_number
+from ..operators import inverse_root
 from ..vectors import Vector
 from .adam import Adam
 from .base import FLOOR, registry
@@ -25,9 +26,10 @@ class Shampoo(OnMatrices):
     r"""Shampoo's direction: $L^{-1/4}MR^{-1/4}$ of each matrix block M, at a root mean square of 0.2.
 
     $L=\epsilon I+\sum SS^\top$ and $R=\epsilon I+\sum S^\top S$ over the samples before this round, so that it is
-    predictable. A block with two axes is a matrix, one with more is flattened to (first axis, the rest), one with fewer
-    takes the direction of ``fallback``. An array is cut into blocks by ``shapes``. The roots are by eigenvalues, in
-    every round.
+    predictable. To each a ridge is added, $10^{-4}$ of its mean eigenvalue, so that the direction is a continuous
+    function of the samples. The roots are by products of matrices, `o2nc.operators.inverse_root`, in every round: there
+    is no factorisation that might fail. A block with two axes is a matrix, one with more is flattened to (first axis,
+    the rest), one with fewer takes the direction of ``fallback``. An array is cut into blocks by ``shapes``.
 
     Args:
         shapes: the shapes of the blocks of an array, each (n,) or (p, q); not used on `Blocks`.
@@ -38,7 +40,7 @@ class Shampoo(OnMatrices):
         stacks: whether a block with three axes is a stack of matrices; if not, it is flattened too.
         eps: the start of L and R, times the identity.
 
-    Reference: Gupta, Koren and Singer (2018), Algorithm 1, with the tracker in the place of the gradient.
+    Reference: Gupta, Koren and Singer (2018), Algorithm 1, with the tracker in the place of the gradient, and a ridge.
 
     >>> import numpy as np
     >>> from o2nc import Blocks
@@ -81,8 +83,7 @@ class Shampoo(OnMatrices):
         return matmul(matmul(self._root(L), M), self._root(R))
 
     def _root(self, A: Array) -> Array:
-        """(eps I + A)^{-1/4}."""
-        return _xp.spectral_map(lambda w: (_xp.at_least(w, 0.0) + self.eps) ** -0.25, A)
+        return inverse_root(A + self.eps * _xp.eye(A.shape[-1], A), 4)
 
 
 def _grams(S: Array) -> tuple[Array, Array]:

@@ -1,7 +1,10 @@
 """SOAP: Adam in the eigenbasis of Shampoo."""
 
 import math
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from .. import _xp
@@ -14,12 +17,17 @@ from .adam import Adam
 from .base import FLOOR, Numbers, registry
 from .matrices import OnMatrices, at_length
 
+RIDGE = 1e-4  # the part of the mean eigenvalue that an iteration adds to all of them
+ANCHOR = 0.1  # the part of the identity that it adds to the basis
+LEAST = 0.01  # the part of the root mean square of all divisors that is added to each
+SETTLING, ITERATIONS = 3, 4  # the samples after each of which a basis takes so many iterations; later it takes one
+
 
 class Side(NamedTuple):
     """What `Soap` remembers of the rows or the columns of a matrix."""
 
     G: Array  # the average of S S^T, or of S^T S, (..., p, p)
-    Q: Array  # a basis of eigenvectors of an earlier G, in columns
+    Q: Array  # an orthogonal basis, in columns, that tends to the eigenvectors of G
 
 
 class SoapBlock(NamedTuple):
@@ -41,20 +49,27 @@ class SoapState(NamedTuple):
 
 @dataclass(frozen=True)
 class Soap(OnMatrices):
-    r"""SOAP's direction of each matrix block: Adam's in the eigenbasis of Shampoo's L and R.
+    r"""SOAP's direction of each matrix block: Adam's in bases that tend to the eigenvectors of Shampoo's L and R.
 
-    $$d=\frac{\sqrt{1-b_2^t}}{1-b_1^t}\,Q_L\,\frac{Q_L^\top MQ_R}{\sqrt V+\epsilon}\,Q_R^\top,\qquad
+    $$d=\frac{\sqrt{1-b_2^t}}{1-b_1^t}\,Q_L\,\frac{Q_L^\top MQ_R}{\sqrt V+\delta+\epsilon}\,Q_R^\top,\qquad
     V\leftarrow b_2V+(1-b_2)(Q_L^\top SQ_R)^2,\qquad L\leftarrow b_2L+(1-b_2)SS^\top,$$
 
-    $M\leftarrow b_1M+(1-b_1)S$ an average of its own, and R as L from $S^\top S$. The first sample gives the first
-    basis, by eigenvalues, and no direction; so no sample is seen in a basis that it has made. After every ``every``
-    rounds the basis follows by one power iteration: the columns of Q in the order of their estimated eigenvalues, then
-    Q of the QR factorisation of LQ. With ``turn`` the blocks do so in turns, so that no round is slow. A side longer
-    than ``limit`` has no basis: it is that of the coordinates.
+    $M\leftarrow b_1M+(1-b_1)S$ an average of its own, R as L from $S^\top S$, and $\delta$ a hundredth of the root mean
+    square of $\sqrt V$ over the matrix. The bases start at the identity and follow by orthogonal iteration,
 
-    Where samples have fewer dimensions than a side, what is left of its basis is any basis of the rest: a change in the
-    last digit of a sample, as from another number of processes, changes the direction. A run goes on bit by bit from
-    its state.
+    $$Q\leftarrow\mathrm{qr}\bigl((L+10^{-4}\,\bar\lambda I)(Q+\tfrac1{10}I)\bigr),\qquad\bar\lambda=\mathrm{tr}L/p,$$
+
+    where R has a positive diagonal: four times after each of the first three samples, and once after every ``every``
+    rounds. The first sample gives bases, and no direction; so no sample is seen in a basis that it has made. A side
+    longer than ``limit`` has no basis: it is that of the coordinates.
+
+    So d is a continuous function of the samples, also where they have fewer dimensions than a side, or equal singular
+    values: a change in the last digit, as from another number of processes, stays one. The ridge bounds how far the
+    directions turn in which there were no samples yet. The tenth of the identity leads a column to its new place when
+    the order of eigenvalues changes; without it, what rounding has left would. And no factorisation can fail.
+
+    The code of the paper differs in four things: it finds the first bases by eigenvalues, which are arbitrary in such
+    cases and may not converge; it sorts the columns; it has no ridge and no identity; and it has no $\delta$.
 
     The tracker says only whether gradients have ended: below the floor the direction fades. A block with two axes is a
     matrix, one with three a stack of matrices, one with more a convolution: the matrix of (first axis, the rest). One
@@ -70,21 +85,21 @@ class Soap(OnMatrices):
         b2: the discount of V, L and R, in [0, 1).
         eps: added to the root.
         every: how many rounds a basis lasts.
-        turn: by how many rounds that of the first block turns later, and each next block one round later; None if all
-            turn at once.
+        turn: None if all bases turn in the same rounds; a number if those of another shape turn in others, so that no
+            round is slow: all turn so many rounds later.
         limit: the longest side that gets a basis.
         length: the root mean square of the direction; None for its own, about that of Adam.
         stacks: whether a block with three axes is a stack; if not, it is a convolution.
 
-    Reference: Vyas et al., SOAP (2024), Algorithm 3, as in their code.
+    Reference: Vyas et al., SOAP (2024), Algorithm 3; Golub and Van Loan, section 8.2, for orthogonal iteration.
 
     >>> import numpy as np
     >>> from o2nc import Blocks
     >>> expert, m = Soap(), Blocks((np.asarray([[3.0, 0.0], [0.0, -4.0]]),))
     >>> state = expert.learn(expert.learn(expert.init(m), m), m)
-    >>> expert.direction(state, m).arrays[0].round(4) + 0.0
-    array([[ 1.,  0.],
-           [ 0., -1.]])
+    >>> expert.direction(state, m).arrays[0].round(2) + 0.0
+    array([[ 0.99,  0.  ],
+           [ 0.  , -0.99]])
     """
 
     b1: float | None = field(default=0.95, kw_only=True)
@@ -126,7 +141,7 @@ class Soap(OnMatrices):
     def learn(self, state: SoapState, s: Vector) -> SoapState:
         """Turn the basis if its time has come, then average the sample in."""
         triples = zip(state.blocks.parts, self._counts(state, s), self.as_matrices(s), strict=True)
-        blocks = tuple(part if S is None else self._learned(i, part, n, S) for i, (part, n, S) in enumerate(triples))
+        blocks = tuple(part if S is None else self._learned(part, n, S) for part, n, S in triples)
         return SoapState(state.n.map(lambda n: n + 1), ByBlock(blocks), self.fallback.learn(state.other, s))
 
     def lengthened(self, Z: Array) -> Array:
@@ -157,18 +172,19 @@ class Soap(OnMatrices):
         """Adam's direction of matrices M in the eigenbasis, and back, after n samples."""
         xp, t = _xp.namespace(M), _xp.at_least(n - 1, 0.0)
         of_m = 1.0 if self.b1 is None else _xp.inverse(weight(self.b1, t))
-        root = xp.sqrt(part.v) + self.eps
+        root = xp.sqrt(part.v) + LEAST * xp.sqrt(xp.mean(part.v, axis=(-2, -1), keepdims=True)) + self.eps
         A = into(part, M if self.b1 is None else part.m[0]) / _xp.at_least(root, _xp.smallest_normal(root))
         return back(part, A) * (xp.sqrt(weight(self.b2, t)) * of_m)
 
-    def due(self, n: Any, i: int = 0) -> Any:
-        """Whether the basis of block i turns, after n samples; n - 1 is the number of directions so far."""
-        return (n > 1) & ((n - 1 - (0 if self.turn is None else self.turn + i)) % self.every == 0)
+    def due(self, n: Any, shape: Sequence[int]) -> Any:
+        """Whether the bases of a matrix turn after n samples, which are more than it needs to settle."""
+        later = 0 if self.turn is None else (self.turn + zlib.crc32(repr(tuple(shape)).encode())) % self.every
+        return (n > SETTLING) & ((n - 1 - later) % self.every == 0)  # n - 1 directions so far
 
-    def _learned(self, i: int, part: SoapBlock, n: Array, S: Array) -> SoapBlock:
-        xp, due = _xp.namespace(S), self.due(n, i)
-        (part,) = _xp.when(xp.any(n == 1), lambda part: (_where(n == 1, first(part), part),), part)
-        (part,) = _xp.when(xp.any(due), lambda part: (_where(due, turned(part), part),), part)
+    def _learned(self, part: SoapBlock, n: Array, S: Array) -> SoapBlock:
+        xp = _xp.namespace(S)
+        for where, iterations in ((settles(n), ITERATIONS), (self.due(n, S.shape[-2:]), 1)):
+            (part,) = _xp.when(xp.any(where), partial(_turned_where, where, iterations), part)
         seen = n > 0
         square = into(part, S) ** 2
         sides = zip((part.left, part.right), self._grams(S), strict=True)
@@ -184,6 +200,11 @@ class Soap(OnMatrices):
 
     def _average(self, b: float, old: Array, new: Array) -> Array:
         return b * old + (1 - b) * new
+
+
+def settles(n: Any) -> Any:
+    """Whether the bases of a matrix take several iterations after n samples, as in the beginning."""
+    return (n >= 1) & (n <= SETTLING)
 
 
 def weight(b: float, t: Array) -> Array:
@@ -211,45 +232,33 @@ def back(part: SoapBlock, A: Array) -> Array:
     return A
 
 
-def first(part: SoapBlock) -> SoapBlock:
-    """The bases of eigenvectors, the largest eigenvalue first."""
+def turned(part: SoapBlock, iterations: int = 1) -> SoapBlock:
+    """The bases after so many orthogonal iterations; a basis of a G that is 0 stays."""
     left, right = (
-        tuple(side._replace(Q=_xp.namespace(side.G).flip(_xp.eigh(side.G)[1], axis=-1)) for side in sides)
-        for sides in (part.left, part.right)
+        tuple(side._replace(Q=_iterated(side, iterations)) for side in sides) for sides in (part.left, part.right)
     )
     return part._replace(left=left, right=right)
 
 
-def turned(part: SoapBlock) -> SoapBlock:
-    """The bases after one power iteration; the squares go with their vectors."""
-    v, found = part.v, []
-    xp = _xp.namespace(v)
-    for sides, axis in ((part.left, -2), (part.right, -1)):
-        turned = []
-        for G, Q in sides:
-            product = xp.matmul(G, Q)
-            order = xp.argsort(xp.sum(Q * product, axis=-2), axis=-1, descending=True, stable=True)
-            v = _ordered(v, order, axis)
-            turned.append(Side(G, xp.linalg.qr(_ordered(product, order, -1))[0]))
-        found.append(tuple(turned))
-    return part._replace(v=v, left=found[0], right=found[1])
+def _iterated(side: Side, iterations: int) -> Array:
+    xp, (G, Q) = _xp.namespace(side.G), side
+    mean = xp.mean(xp.linalg.diagonal(G), axis=-1, keepdims=True)[..., None]
+    eye = _xp.eye(G.shape[-1], G)
+    A = G * _xp.inverse(mean) + RIDGE * eye
+    for _ in range(iterations):
+        Q, R = xp.linalg.qr(xp.matmul(A, Q + ANCHOR * eye))
+        Q = Q * (1 - 2 * _xp.indicator(xp.linalg.diagonal(R) < 0, G))[..., None, :]
+    return Q
 
 
-def _ordered(A: Array, order: Array, axis: int) -> Array:
-    """The rows (axis -2) or columns (axis -1) of matrices in an order, of shape (..., p)."""
-    xp = _xp.namespace(A)
-    index = order[..., :, None] if axis == -2 else order[..., None, :]
-    return xp.take_along_axis(A, xp.broadcast_to(index, A.shape), axis=axis)
-
-
-def _where(condition: Array, new: SoapBlock, old: SoapBlock) -> SoapBlock:
-    """What is new for the replications for which the condition holds, of shape (..., 1, 1)."""
-    where = _xp.namespace(condition).where
-    sides = [
-        tuple(Side(a.G, where(condition, a.Q, b.Q)) for a, b in zip(*pair, strict=True))
-        for pair in ((new.left, old.left), (new.right, old.right))
-    ]
-    return new._replace(v=where(condition, new.v, old.v), left=sides[0], right=sides[1])
+def _turned_where(condition: Array, iterations: int, part: SoapBlock) -> tuple[SoapBlock]:
+    """The bases turned in the replications for which the condition holds, of shape (..., 1, 1)."""
+    new, where = turned(part, iterations), _xp.namespace(condition).where
+    pairs = ((part.left, new.left), (part.right, new.right))
+    left, right = (
+        tuple(a._replace(Q=where(condition, b.Q, a.Q)) for a, b in zip(*pair, strict=True)) for pair in pairs
+    )
+    return (part._replace(left=left, right=right),)
 
 
 registry.add(

@@ -8,6 +8,7 @@ plays holds by construction and is made with `trusted`, without a check, so that
 from .base import Operator, act, check_is_operator, check_operators, trusted
 from .basic import Dense, Diagonal, Identity, Projector
 from .combined import Blockwise, Mixture, check_acts
+from .inverse_root import inverse_root
 from .kronecker import LeftFactor, RightFactor
 from .polar_factor import newton_schulz, polar
 from .scalars import Scalars
@@ -32,6 +33,7 @@ __all__ = [
     "check_operators",
     "damped_polar",
     "gaussian_draws",
+    "inverse_root",
     "newton_schulz",
     "perturbed_polar",
     "polar",

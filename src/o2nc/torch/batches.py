@@ -10,7 +10,7 @@ import torch
 
 from ..directions import Muon, Polar, Soap
 from ..directions.base import LENGTH
-from ..directions.soap import first, turned, weight
+from ..directions.soap import ITERATIONS, LEAST, settles, turned, weight
 from ..operators.polar_factor import find_coefficients
 from ..states import leaves, rebuild
 
@@ -67,7 +67,8 @@ def adam(direction: Soap, M: Tensor, state: Any) -> Tensor:
     factor: Any = torch.sqrt(weight(direction.b2, t))  # type: ignore[arg-type]
     if direction.b1 is not None:
         factor = torch.where(t > 0, factor / weight(direction.b1, t), 0)
-    root = part.v.sqrt().add_(direction.eps).clamp_(min=torch.finfo(M.dtype).smallest_normal)
+    least = LEAST * part.v.mean((-2, -1), keepdim=True).sqrt() + direction.eps
+    root = part.v.sqrt().add_(least).clamp_(min=torch.finfo(M.dtype).smallest_normal)
     d = into(part, M if direction.b1 is None else part.m[0]).div_(root)
     for side in part.left:
         d = side.Q @ d
@@ -89,14 +90,13 @@ def into(part: Any, A: Tensor) -> Tensor:
 def learn(directions: Sequence[Any], s: Tensor, state: Any) -> None:
     """Let states of `Soap`, stacked along a first axis, learn from samples, in place."""
     (part,), n, b2 = state.blocks.parts, state.n.values, directions[0].b2
-    counts = n.flatten().tolist()
+    counts, S = n.flatten().tolist(), directions[0].batch(s)
     for i, (each, count) in enumerate(zip(directions, counts, strict=True)):
-        if count == 1 or each.due(count):
+        if (is_young := settles(count)) or each.due(count, S.shape[-2:]):
             mine = rebuild(part, (a[i : i + 1] for _, a in leaves(part)))
-            after = (first if count == 1 else turned)(mine)
-            for (_, a), (_, b) in zip(leaves(mine), leaves(after), strict=True):
-                a.copy_(b)
-    S: Tensor = directions[0].batch(s)
+            after = turned(mine, ITERATIONS if is_young else 1)
+            for old, new in zip(mine.left + mine.right, after.left + after.right, strict=True):
+                old.Q.copy_(new.Q)
     for sides, A in ((part.left, S.flatten(0, -3)), (part.right, S.mT.flatten(0, -3))):
         for G, _ in sides:
             G.flatten(0, -3).baddbmm_(A, A.mT, beta=b2, alpha=1 - b2)

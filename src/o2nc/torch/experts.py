@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..directions import Adam, Direction, Mask, Momentum, Muon, OnMatrices, Soap, find
+from ..directions import Adam, Direction, Mask, Momentum, Muon, OnMatrices, find
 from ..directions.matrices import is_table
 from .parameter_groups import tensors, width
 from .shadow import Shadow, shadowed
@@ -61,7 +61,7 @@ def renewed(experts: Experts, group: dict[str, Any]) -> Experts:
     }
 
 
-def taken(direction: Direction | Shadow, p: Tensor, group: dict[str, Any], row: int = 0) -> Direction | Shadow:
+def taken(direction: Direction | Shadow, p: Tensor, group: dict[str, Any]) -> Direction | Shadow:
     """What a direction is for a parameter: one of matrices has a fallback elsewhere, and needs none on a matrix."""
     told = group["matrices"]
     is_matrix = p.ndim >= 2 and p.numel() > 0 and (not is_table(p.shape) if told is None else told)
@@ -74,8 +74,6 @@ def taken(direction: Direction | Shadow, p: Tensor, group: dict[str, Any], row: 
     stacks = {"stacks": group["stacks"]} if "stacks" in group else {}
     if isinstance(direction, Muon) and group["precision"] is not None:
         direction = replace(direction, precision=group["precision"])
-    if isinstance(direction, Soap) and direction.turn is not None:
-        direction = replace(direction, turn=direction.turn + row)
     return replace(direction, fallback=Momentum(), matrices=None, split=group.get("split", 1), **stacks)
 
 

@@ -67,7 +67,7 @@ class Table:
         self.sizes = [p.numel() for p in self.params]
         self.entries = np.maximum(np.asarray(self.sizes, float), 1)
         self.experts = [
-            {name: taken(direction, p, groups[g], row) for name, (direction, _) in experts[g].items()}
+            {name: taken(direction, p, groups[g]) for name, (direction, _) in experts[g].items()}
             for row, (g, p) in enumerate(zip(self.group_of, self.params, strict=True))
         ]
         self.kernels = [self._kernels(row, experts[g]) for row, g in enumerate(self.group_of)]
