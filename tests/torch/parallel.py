@@ -64,13 +64,13 @@ def halved(u):
     return u / (1 + u.norm())  # needs the whole tensor
 
 
-SOAP = Soap(every=2, limit=5, stacks=False)  # no side is longer than the rank of the samples: rounding turns no basis
 EXPERTS = {
     "default": ("momentum", "adam", "polar"),
     "signs": ("momentum", "sign"),
     "adams": ("momentum", "adam"),
     "elementwise": ("momentum", "adam", "sign", Mask(half)),
-    "states": ("momentum", Adam(b2=0.9, eps=1e-3), Shampoo(), Muon(), SOAP),
+    "states": ("momentum", Adam(b2=0.9, eps=1e-3), Shampoo(), Muon(), Soap(every=2, stacks=False)),
+    "muon and soap": ("muon", "soap"),
     "shadows": ("momentum", torch.optim.Adafactor, Shadow(torch.optim.RMSprop, momentum=0.9)),  # one needs all of it
     "all": ("momentum", "adam", "polar", "sign", Mask(half), halved),
 }
