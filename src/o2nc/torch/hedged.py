@@ -185,10 +185,14 @@ class Hedged(Optimizer):
         if found != rows:  # shards for which no process has a gradient
             step = Step(table, s, found, self.compile)
         try:
-            step.prepare(squares)
+            objection = step.prepare(squares)
         except BaseException:
             self._forget(fresh)
             raise
+        if objection:
+            self._forget(fresh)
+            self.refuse(objection)
+            return
         step.move()
         self._look(table)
 

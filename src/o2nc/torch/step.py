@@ -1,12 +1,12 @@
-"""A step of `Hedged`: gradients are checked, then every bucket is looked at, and moved.
+"""A step of `Hedged`: gradients and directions are checked, then every bucket is looked at, and moved.
 
 The weights and the scale of a step were learned before it. So nothing waits for its losses, and what is found on one
-tensor matters for no other: a part of the model is looked at and moved before the next one is.
+tensor matters for no other: once nothing can fail, a part of the model is looked at and moved before the next one is.
 """
 
 import math
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,18 +16,12 @@ from torch.autograd.graph import increment_version
 
 from .._xp import inverse
 from ..conversions.traces import SLEEPY, counts, discount
-from ..directions import Direction, Soap
 from ..directions.base import LENGTH
-from ..states import leaves
-from ..vectors import Blocks
-from .batches import POLARS, direct, learn
-from .checkpoint import scatter
 from .kernels import View, compiled, look_at, move_all, sums
-from .parameter_groups import width
-from .shadow import Shadow
-from .shards import by_owners, laid_out, local, shard, totals
-from .stacks import Bucket, Part, Stack, flat, runs
+from .shards import local, totals
+from .stacks import Bucket, Part, Stack, flat
 from .state import Table
+from .stored import Stored, fitted, point
 from .weights import Floats
 
 Tensor = torch.Tensor
@@ -70,8 +64,6 @@ class Step:
         self.rates: dict[Any, Any] = {}
         self.rooms: dict[Any, tuple[Any, list[Any]]] = {}
         self.memory: dict[Any, Tensor] = {}
-        self.ready: list[tuple[Tensor, Any]] = []  # tensors of the state, and what `prepare` found for them
-        self.found: dict[tuple[int, str], Tensor] = {}  # directions that were found one by one, by row and key
 
     def check(self, there: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """The sums of s^2, and whether there are gradients, on all processes together; ``there`` is of this one."""
@@ -82,22 +74,11 @@ class Step:
             mine, there = self._totals(np.stack((mine, there), 1)).T
         return mine, there > 0
 
-    def prepare(self, squares: Floats) -> None:
-        """Compute what may fail, before anything is written: directions that are found tensor by tensor."""
-        self.numbers, owned, table = self._numbers(squares), [], self.table
-        for row in (row for row in table.apart if row in self.chosen and self.numbers.hat[row]):
-            for j, (name, (direction, kernel)) in enumerate(table.differing(row).items()):
-                if not kernel.is_stored or table.is_batched(row, direction):
-                    continue
-                if self.numbers.times[row, j] == 0 and not isinstance(direction, Shadow):
-                    self._learned(row, name, direction)  # it sleeps
-                elif type(direction) in POLARS:
-                    u = shard(self._tracked(row, direction), table.params[row])
-                    owned.append((row, kernel.key, partial(self._direction, direction, table.memory(row, name)), u))
-                else:
-                    self.found[row, kernel.key] = self._prepared(row, name, direction)
-        results = by_owners([(function, u) for *_, function, u in owned])
-        self.found |= {(row, key): d for (row, key, *_), d in zip(owned, results, strict=True)}
+    def prepare(self, squares: Floats) -> str:
+        """Compute what may fail, before anything is written; returns what is wrong with it, or nothing."""
+        self.numbers = self._numbers(squares)
+        self.stored = Stored(self.table, self.s, self.chosen, self.numbers.hat, self.numbers.times)
+        return self.stored.objection()
 
     def move(self) -> None:
         """Update the trackers and the directions, move along their mixtures, and learn for the next step."""
@@ -105,9 +86,8 @@ class Step:
         held = map(local, table.params) if table.is_cut else (p.detach() for p in table.params)
         self.x = [p if x is None else x for p, x in zip(held, table.tensors["x"], strict=True)]
         for row in narrow:  # where a parameter is no longer the rounding of its point, the point follows
-            self.x[row].copy_(self._point(row))
-        for a, after in self.ready:
-            a.copy_(after)
+            self.x[row].copy_(point(table, row))
+        self.stored.write()
         losses: Any = sum(self._moved(part) for part in self.parts)
         for row in narrow:
             local(table.params[row]).copy_(self.x[row])
@@ -134,12 +114,8 @@ class Step:
 
     def _moved(self, part: Part) -> Floats:
         """Look at some buckets, and move them; returns what the experts are charged."""
-        K, stored, known = self.table.choice.shape[1], dict[int, Any](), part.numbers(self.numbers.known, self.compile)
-        views, found = list[View](), list[Tensor]()
-        for bucket in part.buckets:
-            if id(bucket.stack) not in stored:
-                stored[id(bucket.stack)] = self._stored(bucket.stack)
-            views.append(self._view(bucket, stored[id(bucket.stack)]))
+        K, known = self.table.choice.shape[1], part.numbers(self.numbers.known, self.compile)
+        views, found = [self._view(bucket) for bucket in part.buckets], list[Tensor]()
         for where in part.batches:
             found += self._looked(part.buckets[where], views[where], known[where])
         sums = self._totals(part.table(found, len(self.table.params)))
@@ -189,97 +165,14 @@ class Step:
             table.length[part.rows] = np.where(table.is_kept, 1.0, length)[part.rows]
         return share * numbers.rate[:, None], length
 
-    def _stored(self, stack: Stack) -> dict[str, Tensor]:
-        """Directions that have no kernel, each of shape (rows, entries); 0 where there was no gradient yet."""
-        if not stack.stored:
-            return {}
-        m, hats, times = stack.flat("m"), self.numbers.hat[stack.rows], self.numbers.times[stack.rows]
-        found, batched = {key: torch.zeros_like(m) for key in stack.stored}, list[tuple[int, str, Any, str]]()
-        for j, (kernel, (name, direction)) in enumerate(zip(stack.kernels, stack.directions.items(), strict=True)):
-            if kernel.is_stored and self.table.is_batched(stack.rows[0], direction):
-                batched.append((j, name, direction, kernel.key))
-            elif kernel.is_stored:
-                for k, row in enumerate(stack.rows):
-                    if (row, kernel.key) in self.found:
-                        found[kernel.key][k] = self.found.pop((row, kernel.key)).reshape(-1)
-        awake = [tuple(times[k, j] > 0 for j, *_ in batched) for k in range(len(stack.rows))]
-        places = [k for k, row in enumerate(stack.rows) if row in self.chosen and hats[k] > 0]
-        for where in runs(places, awake.__getitem__) if batched else ():
-            rows = stack.rows[where]
-            s, m, state = self._signed(rows), stack.arrays["m"][where], None
-            for (_, name, direction, key), is_awake in zip(batched, awake[where.start], strict=True):
-                if isinstance(direction, Soap):
-                    state = self.table.stacked(stack, name, where)
-                    learn([self.table.experts[row][name] for row in rows], s, state)
-                if is_awake:
-                    found[key][where] = direct(direction, self._tracker(rows, m, s, direction), state)
-        return found
-
-    def _tracker(self, rows: Sequence[int], m: Tensor, s: Tensor, direction: Any) -> Tensor:
-        """The trackers of some rows as they will be, stacked; one sample ahead for who looks there."""
-        share = 1.0 - self.table.groups[self.table.group_of[rows[0]]]["betas"][0]
-        m = torch.lerp(m, s, share)
-        if getattr(direction, "looks_ahead", False):
-            m.lerp_(s, share)
-        hat = torch.from_numpy(self.numbers.hat[rows]).to(m.device, m.dtype)
-        return m.mul_(hat.view(-1, *[1] * (m.ndim - 1)))
-
-    def _tracked(self, row: int, direction: Any) -> Tensor:
-        """The same for one row."""
-        return self._tracker([row], self.table.tensors["m"][row][None], self._signed([row]), direction)[0]
-
-    def _point(self, row: int) -> Tensor:
-        """The point of a parameter before the step."""
-        p, x = local(self.table.params[row]), self.table.tensors["x"][row]
-        return p if x is None else torch.where(x.to(p.dtype) == p, x, p.to(x.dtype))
-
-    def _direction(self, direction: Any, memory: Any, u: Tensor) -> Any:
-        return direction.direction(memory, Blocks((u,))).arrays[0]
-
-    def _prepared(self, row: int, name: str, direction: Direction | Shadow) -> Tensor:
-        """The direction of a tensor by its pure function, or by the step of an optimizer."""
-        u, p = self._whole(row, direction, self._tracked(row, direction)), self.table.params[row]
-        if isinstance(direction, Shadow):
-            memory, sample = self.table.memory(row, name), self._whole(row, direction, self._signed([row])[0])
-            d, after = direction.step(memory, self._whole(row, direction, self._point(row)), sample)
-            self.ready += [(self.table.tensors[key][row], a) for key, a in after.items()]
-        else:
-            d = self._direction(direction, self._learned(row, name, direction), u)
-        check_direction(name, d, u)
-        return (local(laid_out(d, p)) if self._is_gathered(row, direction) else d).contiguous()
-
-    def _learned(self, row: int, name: str, direction: Direction) -> Any:
-        """The state of a direction after the sample."""
-        memory = self.table.memory(row, name)
-        if next(leaves(memory), None) is not None:
-            memory = direction.learn(memory, Blocks((self._whole(row, direction, self._signed([row])[0]),)))
-            self.ready += [(self.table.tensors[key][row], a) for key, a in scatter(memory, 1, name)[0].items()]
-        return memory
-
-    def _is_gathered(self, row: int, direction: Any) -> bool:
-        return direction.whole and self.table.is_sharded[row]
-
-    def _whole(self, row: int, direction: Any, part: Tensor) -> Tensor:
-        """What a direction sees of a tensor: what may fail must fail on all processes, so each gathers a whole one."""
-        if not self._is_gathered(row, direction):
-            return part
-        return shard(part, self.table.params[row]).full_tensor()  # type: ignore[attr-defined]
-
-    def _signed(self, rows: Sequence[int]) -> Tensor:
-        """The gradients of some rows of one shape, stacked, in the dtype of the state."""
-        return self._fitted(torch.stack([self.s[row] for row in rows]), rows[0])
-
     def _sample(self, bucket: Bucket) -> Tensor:
         row = bucket.rows[0]
         out = self._room(bucket)[0] if self.s[row].dtype == bucket.m.dtype else None
-        return self._fitted(bucket.take(self.s, out), row).data
+        return fitted(self.table, bucket.take(self.s, out), row).data
 
-    def _fitted(self, s: Tensor, row: int) -> Tensor:
-        s = s.to(width(self.table.params[row]))
-        return -s if self.table.groups[self.table.group_of[row]]["maximize"] else s
-
-    def _view(self, bucket: Bucket, stored: dict[str, Tensor]) -> View:
-        return View(bucket.m, bucket.root, kept={**bucket.masks, **{key: bucket.of(d) for key, d in stored.items()}})
+    def _view(self, bucket: Bucket) -> View:
+        stored = {key: bucket.of(d) for key, d in self.stored.of(bucket.stack).items()}
+        return View(bucket.m, bucket.root, kept={**bucket.masks, **stored})
 
     def _room(self, bucket: Bucket) -> tuple[Any, list[Any]]:
         """Memory for what is taken of several tensors, and for the arrays of kernels that are computed.
@@ -336,12 +229,3 @@ def places(K: int) -> NDArray[np.int_]:
     rows, columns = np.tril_indices(K)
     found[rows, columns] = found[columns, rows] = range(len(rows))
     return found
-
-
-def check_direction(name: str, d: Any, u: Tensor) -> None:
-    """Raise unless the direction of a user is a tensor like u, and finite."""
-    if not isinstance(d, Tensor) or d.shape != u.shape:
-        got = f"shape {tuple(d.shape)}" if isinstance(d, Tensor) else repr(d)
-        raise ValueError(f"The expert {name!r} must return a tensor in the shape {tuple(u.shape)}; got {got}.")
-    if not bool(d.isfinite().all()) and bool(u.any()):
-        raise ValueError(f"The expert {name!r} must return numbers that are finite; some are not.")
