@@ -5,7 +5,7 @@ block by block to their parameters, as do the states in `ByBlock`; all else (sca
 once for each parameter.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from .._xp import is_array
 from ..checks import brief, check_seed
 from ..states import ByBlock, State, leaves, rebuild
 from ..vectors import Blocks
-from .parameter_groups import check_choice, listed
+from .parameter_groups import check_choice
 from .shards import laid_out, local
 
 VERSION = 4  # of the layout of ``state_dict``
@@ -107,109 +107,6 @@ def words(value: Any, name: str = "conversion") -> Iterator[tuple[str, str]]:
             yield from words(getattr(value, field.name), f"{name}.{field.name}")
     else:
         yield name, repr(value) if isinstance(value, (str, int, float, type(None))) else type(value).__qualname__
-
-
-class Optimizer(torch.optim.Optimizer):
-    """What `Hedged` and `Converted` share: a step with a closure, and a state that is loaded as it was saved.
-
-    Args:
-        params: parameters, named parameters, or groups.
-        defaults: the options of a group that has none of its own.
-        nonfinite: "raise" an error if gradients are not finite, or "skip" the step.
-
-    Reference: none.
-    """
-
-    _own: tuple[str, ...] = ("nonfinite",)  # attributes that are copied and pickled
-
-    def __init__(self, params: Any, defaults: dict[str, Any], nonfinite: str):
-        check_choice("nonfinite", nonfinite, ("raise", "skip"))
-        self.nonfinite = nonfinite
-        is_alone = isinstance(params, torch.Tensor)  # torch refuses it
-        super().__init__(params if is_alone else listed(params), defaults)
-        if not any(group["params"] for group in self.param_groups):
-            raise ValueError("`params` must hold at least one parameter; got none.")
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters. One that is in the group twice is there once, after the warning of torch."""
-        super().add_param_group(param_group)
-        group = self.param_groups[-1]
-        firsts = sorted({id(p): k for k, p in reversed(list(enumerate(group["params"])))}.values())
-        group.update({key: [group[key][k] for k in firsts] for key in ("params", "param_names") if key in group})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step with the gradients of the parameters; returns the loss of ``closure``, if there is one."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        self._step()
-        return loss
-
-    def _step(self) -> None:
-        raise NotImplementedError
-
-    def _read(self, saved: dict[str, Any]) -> list[Entry]:
-        """The state in a ``state_dict``: one entry a parameter, empty where there is none."""
-        raise NotImplementedError
-
-    def _check_groups(self, groups: list[dict[str, Any]]) -> None:
-        """Raise unless the groups in a ``state_dict`` have the options of this class, and legal ones."""
-        raise NotImplementedError
-
-    def refuse_nonfinite(self, when: str = "") -> None:
-        """Raise, unless steps with gradients that are not finite are left out."""
-        if self.nonfinite == "raise":
-            raise ValueError(
-                f"Gradients must be finite, and their squares; {when}they were not. Nothing was changed; "
-                f"`{type(self).__name__}(nonfinite='skip')` leaves such steps out."
-            )
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what ``state_dict()`` returned, into another dtype or device too; the configuration must be the same.
-
-        Torch would cast all of it, counters too, to the dtype of the parameter. What is raised is raised before
-        anything is changed.
-        """
-        entries: list[Entry] = []
-        if not isinstance(state_dict, dict):  # torch copies it before hooks can see it
-            check_form(state_dict)
-
-        def before(_: Any, saved: dict[str, Any]) -> dict[str, Any]:
-            check_form(saved)
-            saved = {**saved, "param_groups": [with_tuples(group) for group in saved["param_groups"]]}
-            check_counts(saved, self.param_groups)
-            self._check_groups(saved["param_groups"])
-            entries.extend(self._read(saved))
-            return {**saved, "state": {}}
-
-        def after(_: Any) -> None:
-            params = (p for group in self.param_groups for p in group["params"])
-            self.state.update((p, entry) for p, entry in zip(params, entries, strict=True) if entry)
-
-        handles = [
-            self.register_load_state_dict_pre_hook(before),  # after those of the user
-            self.register_load_state_dict_post_hook(after, prepend=True),
-        ]
-        try:
-            super().load_state_dict(state_dict)
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), **{name: getattr(self, name) for name in self._own}}
-
-
-def with_tuples(group: dict[str, Any]) -> dict[str, Any]:
-    """A group with tuples as its options where torch, when it gathers a state, has made lists of them.
-
-    >>> with_tuples({"params": [0], "param_names": ["weight"], "betas": [0.9, 0.99]})
-    {'params': [0], 'param_names': ['weight'], 'betas': (0.9, 0.99)}
-    """
-    lists = ("params", "param_names")
-    return {key: tuple(a) if isinstance(a, list) and key not in lists else a for key, a in group.items()}
 
 
 def check_form(saved: Any) -> None:

@@ -15,13 +15,14 @@ from ..conversions.base import check_can_have, check_is_conversion, check_knows_
 from ..vectors import Blocks, inner
 from . import checkpoint
 from . import parameter_groups as groups
+from .optimizer import Optimizer
 from .report import Report, violated
 from .shards import anywhere, is_sharded, laid_out, local, replicated
 
 OPTIONS = ("lr", "weight_decay", "maximize", "run")  # not the keys of `defaults`: torch adds others when it loads
 
 
-class Converted(checkpoint.Optimizer):
+class Converted(Optimizer):
     r"""A conversion as a ``torch.optim.Optimizer``: the parameters are one vector, the gradients are one sample.
 
     $$x\leftarrow(1-lr\,w)\,x+lr\,\Delta x,\qquad(\Delta x,\text{state})\leftarrow\text{update}(s,\text{state},x).$$
@@ -154,14 +155,14 @@ class Converted(checkpoint.Optimizer):
                 raise
 
     def _round(self, s: Blocks, t: int) -> None:
-        rates = [float(group["lr"]) for group in self.param_groups for _ in group["params"]]
-        decays = [float(group["weight_decay"]) for group in self.param_groups for _ in group["params"]]
+        told = [(float(g["lr"]), float(g["weight_decay"])) for g in self.param_groups for _ in g["params"]]
+        rates, decays = zip(*told, strict=True)
         if t == 1 and not any(rates) and not float(inner(s, s)):
             found = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
             self._keep([{key: a.clone() for key, a in entry.items()} for entry in found])  # and write into it
             return
         if not math.isfinite(inner(s, s)):
-            self.refuse_nonfinite(f"in round {t} ")
+            self.refuse(f"Gradients must be finite, and their squares; in round {t} they were not.", t)
             self._set(void=f"the gradients of round {t} were not finite and were left out")
             return
         self._check_held("training")
@@ -199,9 +200,9 @@ class Converted(checkpoint.Optimizer):
         return self.conversion.has_output
 
     def _initial(self) -> Any:
-        conversion, T = self.conversion, self.conversion.horizon
-        tau = conversion.tau(checkpoint.coin(self._run["seed"], 0), T) if self._has_output and T is not None else None
-        return conversion.init(self._point(), tau=tau)
+        T, coin = self.conversion.horizon, checkpoint.coin(self._run["seed"], 0)
+        tau = self.conversion.tau(coin, T) if self._has_output and T is not None else None
+        return self.conversion.init(self._point(), tau=tau)
 
     def _state(self) -> Any:
         if self.t == 0:
@@ -215,9 +216,8 @@ class Converted(checkpoint.Optimizer):
         return [{"step": torch.tensor(t), "x": a, **entry} for a, entry in zip(x.arrays, found, strict=True)]
 
     def _keep(self, found: list[checkpoint.Entry]) -> None:
-        dtype = self._dtype
         for p, entry in zip(self._params, found, strict=True):
-            if p.dtype == dtype and not self._has_output:
+            if p.dtype == entry["x"].dtype and not self._has_output:
                 del entry["x"]  # the parameter is the point
             self.state[p] = {key: laid_out(a, p) if is_sharded(a) else a for key, a in entry.items()}
 
@@ -343,7 +343,7 @@ class Converted(checkpoint.Optimizer):
         return Report(
             t=float(t),
             **{name: float(sums[name]) / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
-            held=self.held,
+            **{"held": self.held, "skipped": self.skipped},
             certificate="none" if certificate is None else f"{certificate.name} ({certificate.label})",
             bound=math.inf if certificate is None else certificate.bound,
             reason=self.reason,

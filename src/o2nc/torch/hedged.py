@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from ..conversions.practical import RATE, RHO, ROOM, SIGHT, START
-from .checkpoint import VERSION, Entry, Optimizer, check_same, check_version, entries
+from .checkpoint import VERSION, Entry, check_same, check_version, entries
 from .experts import Experts, chosen, renewed
+from .optimizer import Optimizer
 from .parameter_groups import (
     OPTIONS,
     check_dense,
@@ -71,8 +72,9 @@ class Hedged(Optimizer):
         rho: the discount of the learner.
         c: the factor of its rate; with 0 weights stay equal for ever.
         maximize: whether the objective is maximised.
-        nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step. Either way
-            neither parameters nor state change.
+        nonfinite: "raise" an error if gradients or directions, or their squares, are not finite, or "skip" the step.
+            Either way neither parameters nor state change; `report` counts the steps that were left out, and a warning
+            tells of several in a row.
         foreach: whether small tensors are stacked and large ones cut; None is True. The numbers are the same up to
             rounding.
         compile: whether the elementwise work is compiled, with ``torch.compile``.
@@ -180,7 +182,7 @@ class Hedged(Optimizer):
         if not found or not are_finite(squares, table.params):
             self._forget(fresh)
             if found:
-                self.refuse_nonfinite()
+                self.refuse("Gradients must be finite, and their squares; they were not.", self.t + 1)
             return
         if found != rows:  # shards for which no process has a gradient
             step = Step(table, s, found, self.compile)
@@ -191,7 +193,7 @@ class Hedged(Optimizer):
             raise
         if objection:
             self._forget(fresh)
-            self.refuse(objection)
+            self.refuse(objection, self.t + 1)
             return
         step.move()
         self._look(table)

@@ -33,6 +33,7 @@ OPTIONAL = ("split", "stacks")  # of groups of matrices: fields of `o2nc.directi
 TRAINERS = (  # what schedulers and trainers write into groups
     "params", "param_names", "name", "initial_lr", "max_lr", "min_lr", "base_lr", "swa_lr", "lr_scale", "lr_mult",
     "momentum", "base_momentum", "max_momentum", "foreach", "fused", "capturable", "differentiable", "version",
+    "skipped",
 )  # fmt: skip
 
 
