@@ -6,7 +6,8 @@ One step, for the gradients s of the tensors at the point where the last step ha
    l_k = -sum of rate <s, e_k> over the tensors that have a gradient, with the rate of their last move: to first order,
    what the last steps along expert k would change now.
 2. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2; m^ and v^ are these without the weight of their zero start.
-3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma. If all experts have one direction for a tensor, u is that.
+3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma, where a learned sigma is at most the cap max(1, 1 / (2 P)),
+   P the largest product lr decay of all tensors: no more than half of a weight decays in a step. If all experts have one direction for a tensor, u is that.
    If not, each is brought to a root mean square of 0.2, then their mixture by the weights w is; times that of m^ over
    eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor, e_k <- d_k if sight is
    None. A direction whose weight is below a hundredth of the largest sleeps: it counts for nothing, but in every tenth
@@ -24,7 +25,7 @@ One step, for the gradients s of the tensors at the point where the last step ha
    with at least 1e-6 max |l| for max l - min l;
    and with the decrease q = -sum of w_k l_k by the weights before: M1 <- 0.9 M1 + 0.1 q, M2 <- 0.9 M2 + 0.1 q^2,
    A the mean of |q| / sigma over the n steps with q not 0, log sigma <- log sigma + min(0.05, 4 / n) M1 / N,
-   N = sqrt(M2), but at least sigma A if M1 > 0, sigma from 1e-10 to 1e10, unless the scale is fixed.
+   N = sqrt(M2), but at least sigma A if M1 > 0, sigma from 1e-10 to 1e10 and the cap, unless the scale is fixed.
 
 Tensors without a gradient are left out of a step. Gradients before the first that is not 0 count for nothing.
 """
@@ -75,6 +76,7 @@ class Practical:
         self.w = {scope: [1 / K] * K for scope in self.scopes}
         self.slept = 0
         self.learned, self.log_sigma, self.M1, self.M2, self.sizes = learned, 0.0, 0.0, 0.0, []
+        self.capped = 0
 
     def step(self, gradients, lr, decay=0.0):
         """``lr`` and ``decay`` are numbers, or lists of one a tensor; a gradient may be None."""
@@ -82,6 +84,10 @@ class Practical:
         lr = lr if isinstance(lr, list) else [lr] * n
         decay = decay if isinstance(decay, list) else [decay] * n
         there = [i for i in range(n) if gradients[i] is not None]
+        most = max(a * b for a, b in zip(lr, decay, strict=True))
+        cap = max(0.0, math.log(0.5 / most)) if most > 0 else math.inf
+        is_capped = self.log_sigma > cap
+        self.log_sigma = min(self.log_sigma, cap)
 
         losses = {scope: [0.0] * K for scope in self.scopes}
         for i in there:
@@ -138,6 +144,8 @@ class Practical:
             if N > 0:
                 self.log_sigma += min(0.05, 4 / len(self.sizes)) * self.M1 / N
             self.log_sigma = min(max(self.log_sigma, math.log(1e-10)), math.log(1e10))
+            self.capped += is_capped or self.log_sigma > cap
+            self.log_sigma = min(self.log_sigma, cap)
 
     def hat(self, i):
         return self.m[i] / (1 - self.betas[0] ** self.t[i])

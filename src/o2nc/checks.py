@@ -51,6 +51,21 @@ def check_share(name: str, value: Any) -> None:
         raise ValueError(f"`{name}` must be at least 0 and less than 1; got {value}.")
 
 
+def check_decay(name: str, lr: float, weight_decay: float) -> None:
+    """Raise unless less than all of a weight decays in a step with the learning rate ``lr``.
+
+    >>> check_decay("lr", 4.0, 0.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: `lr` times `weight_decay` must be less than 1, or a step forgets the weights; got 4.0 times 0.5.
+    """
+    if lr * weight_decay >= 1:
+        raise ValueError(
+            f"`{name}` times `weight_decay` must be less than 1, or a step forgets the weights; got {lr} times "
+            f"{weight_decay}."
+        )
+
+
 def check_numbers(name: str, values: Any) -> tuple[float, ...]:
     """The values as floats; raise unless they are finite numbers. Letters and bytes are none.
 

@@ -291,9 +291,9 @@ def test_a_checkpoint_of_something_else_is_refused(name):
     for group in older["param_groups"]:
         (group if name == "hedged" else group["run"])["version"] = 2
     kind = "Hedged" if name == "hedged" else "Converted"
-    refuses(MAKERS[name](grouped()), older, f"must be of `{kind}`, version 4; got version 2")
+    refuses(MAKERS[name](grouped()), older, f"must be of `{kind}`, version 5; got version 2")
     adam = torch.optim.AdamW(grouped()).state_dict()
-    refuses(MAKERS[name](grouped()), adam, f"must be of `{kind}`, version 4; got one of another optimizer")
+    refuses(MAKERS[name](grouped()), adam, f"must be of `{kind}`, version 5; got one of another optimizer")
     refuses(MAKERS[name](parameters()[:2], oracle="constant"), state, "groups of [2] parameters; got [2, 2]")
     key = next(key for key in state["state"][2] if key.endswith("m"))
     refuses(MAKERS[name](grouped()), altered(state, 2, **{key: None}), "for parameter 2; got")

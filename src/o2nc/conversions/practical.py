@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from .. import _xp
 from .._xp import Array, xla
-from ..checks import check_number, check_share
+from ..checks import check_decay, check_number, check_share
 from ..directions import Direction, Numbers, OnMatrices, find_all
 from ..learners import Learner, ShortMemoryHedge
 from ..learners.base import check_learner
@@ -25,6 +25,7 @@ from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, zer
 from .base import Conversion, check_given, registry
 from .by_block import beside, blocks_of, in_order, sums, taken
 from .mixtures import Groups, Seen, factors, firsts, shares_of
+from .rates import rate
 from .scales import FixedScale, LearnedScale, Scale
 from .traces import discount
 
@@ -51,23 +52,6 @@ class PracticalState(NamedTuple):
     error: Array  # the standard error of the regret: the root of half the sum of the squares of their changes
 
 
-def rate(lr: Any) -> Any:
-    """A learning rate of a schedule: raise if it is a number that is not finite, or negative; in an array that is 0.
-
-    Arrays may have no value yet, under ``jit``. With a rate of 0 a step moves nothing and is worth nothing.
-
-    >>> import numpy as np
-    >>> rate(np.asarray([0.1, np.nan, -1.0]))
-    array([0.1, 0. , 0. ])
-    """
-    if not _xp.is_array(lr):
-        for value in lr if isinstance(lr, tuple) else (lr,):
-            check_number("lr", value)
-        return lr
-    xp = _xp.namespace(lr)
-    return xp.where(xp.isfinite(lr) & (lr >= 0), lr, xp.zeros_like(lr))
-
-
 @dataclass(frozen=True, eq=False)
 class PracticalConversion(Conversion):
     r"""Weighs the directions of other optimizers by what their last steps would still be worth.
@@ -92,11 +76,12 @@ class PracticalConversion(Conversion):
     Args:
         experts: names of `o2nc.directions.registry`, directions, or functions of $\hat m$.
         lr: the learning rate, that of AdamW: a number, one a block, or a schedule of the steps so far; a value of an
-            array that is not finite, or negative, counts as 0.
+            array that is not finite, or negative, or at least $1/\lambda$, counts as 0.
         b1: the discount of the tracker.
         b2: the discount of the squared gradients of Adam, if it is given by name.
         eps: of directions given by name, and the size of a tracker below which a mixture fades.
-        weight_decay: $\lambda$, decoupled.
+        weight_decay: $\lambda$, decoupled; lr times it is less than 1, and a learned scale lets at most half of a
+            weight decay in a step, or what lr alone lets.
         sight: the part of the steps so far that traces see; 0 for the last ten steps, None for the last one only.
         learner: over K losses.
         scale: `FixedScale` or `LearnedScale`.
@@ -133,6 +118,8 @@ class PracticalConversion(Conversion):
         for name, check in checks.items():
             if not _xp.is_array(getattr(self, name)):  # an array may have no value yet
                 check(f"PracticalConversion({name}=...)", getattr(self, name))
+        if isinstance(self.lr, (int, float)) and not _xp.is_array(self.weight_decay):
+            check_decay("PracticalConversion(lr=...)", self.lr, self.weight_decay)
         experts = find_all(self.experts, b2=self.b2, eps=self.eps)
         if self.matrices is not None:
             experts = [replace(e, matrices=self.matrices) if isinstance(e, OnMatrices) else e for e in experts]
@@ -175,14 +162,15 @@ class PracticalConversion(Conversion):
         check_like("s", s, state.m)
         check_given(self, x=x)
         w, square, losses = self.weights(state), *self._judged(s, state)
-        lr = _xp.like(rate(self.lr(state.t[0]) if callable(self.lr) else self.lr), leaf(s)) * self.factor(state)
+        lr, decay = self._rates(state)
+        lr = lr * self.scale.factor(state.scale, decay)
         tracked = self._tracked(s, square, lr, state)
         dx, e = self._moved(w, s, tracked)
         had = _xp.inner(w, losses)
         after = tracked._replace(
             e=e,
             learner=self.learner.learn(state.learner, losses),
-            scale=self.scale.learn(state.scale, -had),
+            scale=self.scale.learn(state.scale, -had, decay),
             regret=state.regret + (had - losses),
             ahead=had - losses,
             error=_xp.hypot(state.error, (had - losses - state.ahead) * math.sqrt(0.5)),
@@ -197,13 +185,24 @@ class PracticalConversion(Conversion):
         """The factor of the learning rate in the next step, of shape (..., 1), or 1."""
         return self.scale.factor(state.scale)
 
+    def _rates(self, state: PracticalState) -> tuple[Array, Array | None]:
+        """The learning rate of the next step, and the largest share of a weight that decays with it alone."""
+        given = rate(self.lr(state.t[0]) if callable(self.lr) else self.lr, self.weight_decay)
+        lr, xp = _xp.like(given, leaf(state.m)), _xp.namespace(state.t)
+        if not self.needs:
+            return lr, None
+        decay = lr * self.weight_decay
+        lr = xp.where(decay < 1, lr, xp.zeros_like(lr))
+        return lr, decay if decay.ndim == 0 else _xp.largest(decay)
+
     def sums(self, state: PracticalState) -> dict[str, Array]:
         r"""The regret against each expert, and its standard error by the noise of the gradients, (..., K).
 
         Traces change slowly, and noise is new in every round: half the mean square of the differences from round to
         round is its variance, whatever the trend (von Neumann, 1941).
         """
-        return {"regrets": state.regret, "errors": state.error}
+        capped = {"capped": state.scale.capped} if isinstance(self.scale, LearnedScale) else {}
+        return {"regrets": state.regret, "errors": state.error, **capped}
 
     def hypothesis(self, rounds: int | None = None) -> str:
         """The step, the samples and the learner are not those of a theorem."""

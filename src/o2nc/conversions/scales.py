@@ -9,6 +9,7 @@ from .._xp import Array
 from ..checks import check_number, check_share
 
 LIMIT = 10 * math.log(10.0)  # of the logarithm of a learned scale: ten decades
+HALF = 0.5  # of a weight, which may decay in a step: more, and it forgets all but the last steps
 
 
 class Scale(Protocol):
@@ -18,11 +19,11 @@ class Scale(Protocol):
         """The state before the first step, for numbers like ``zero``, of shape (..., 1)."""
         ...
 
-    def factor(self, state: Any) -> Array | float:
-        r"""$\sigma$ of the next step, of shape (..., 1)."""
+    def factor(self, state: Any, decay: Array | None = None) -> Array | float:
+        r"""$\sigma$ of the next step, of shape (..., 1), if a weight decays by the share ``decay`` of it at most."""
         ...
 
-    def learn(self, state: Any, q: Array) -> Any:
+    def learn(self, state: Any, q: Array, decay: Array | None = None) -> Any:
         """The state after a step, of which the trace would still decrease the objective by q."""
         ...
 
@@ -45,11 +46,11 @@ class FixedScale:
         """Nothing."""
         return NoScale()
 
-    def factor(self, state: NoScale) -> float:
+    def factor(self, state: NoScale, decay: Array | None = None) -> float:
         """1."""
         return 1.0
 
-    def learn(self, state: NoScale, q: Array) -> NoScale:
+    def learn(self, state: NoScale, q: Array, decay: Array | None = None) -> NoScale:
         """Nothing."""
         return state
 
@@ -62,6 +63,7 @@ class LearnedState(NamedTuple):
     root: Array  # of the average of q^2
     size: Array  # the mean of |q| / sigma over all steps in which q was not 0
     t: Array  # how many they were
+    capped: Array  # the steps in which sigma would be larger, but for weight decay
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,12 @@ class LearnedScale:
 
     A is the mean of $|q|/\sigma$ over the run. It slows growth, and never shrinkage, where gradients are far below what
     they were: a classifier that separates its data would else step ever farther, since every step still helps a little.
+
+    With weight decay $\lambda$ and the learning rate lr, of several the largest product, also
+    $\sigma\le\max(1,\tfrac1{2\,lr\,\lambda})$: at most half of a weight decays in a step. At $lr\,\sigma\lambda=1$ a
+    weight forgets all of its past, above it changes its sign, and above 2 it grows. Decay balances directions at a size
+    of about $1/\lambda$, whatever $\sigma$ is; if weights would go farther, each step still helps, and $\sigma$ would
+    grow for ever. ``capped`` counts such steps.
 
     Args:
         step: $\eta$.
@@ -115,24 +123,36 @@ class LearnedScale:
 
     def init(self, zero: Array) -> LearnedState:
         """1."""
-        return LearnedState(zero, zero, zero, zero, zero)
+        return LearnedState(zero, zero, zero, zero, zero, zero)
 
-    def factor(self, state: LearnedState) -> Array:
+    def factor(self, state: LearnedState, decay: Array | None = None) -> Array:
         """exp of its logarithm."""
-        return _xp.namespace(state.log).exp(state.log)
+        return _xp.namespace(state.log).exp(_capped(state.log, decay))
 
-    def learn(self, state: LearnedState, q: Array) -> LearnedState:
+    def learn(self, state: LearnedState, q: Array, decay: Array | None = None) -> LearnedState:
         """A step of Adam on the logarithm."""
         mean = self.b * state.mean + (1 - self.b) * q
         root = _xp.hypot(math.sqrt(self.b) * state.root, math.sqrt(1 - self.b) * q)
-        xp, sigma = _xp.namespace(q), self.factor(state)
+        xp, sigma, before = _xp.namespace(q), self.factor(state, decay), _capped(state.log, decay)
         t = xp.where(q == 0, state.t, state.t + 1)
         n = _xp.at_least(t, 1.0)
         size = xp.where(q == 0, state.size, state.size + (xp.abs(q) / sigma - state.size) / n)
         step = xp.minimum(xp.full_like(n, self.step), self.pace / n)
-        log = state.log + step * mean * _xp.inverse(xp.where(mean > 0, xp.maximum(root, sigma * size), root))
+        log = before + step * mean * _xp.inverse(xp.where(mean > 0, xp.maximum(root, sigma * size), root))
         limit = xp.full_like(log, LIMIT)
-        return LearnedState(xp.minimum(xp.maximum(log, -limit), limit), mean, root, size, t)
+        log = xp.minimum(xp.maximum(log, -limit), limit)
+        after = _capped(log, decay)
+        is_capped = (after < log) | (before < state.log)
+        return LearnedState(after, mean, root, size, t, state.capped + _xp.indicator(is_capped, t))
+
+
+def _capped(log: Array, decay: Array | None) -> Array:
+    """The logarithm of a scale with which at most `HALF` of a weight decays, and the scale 1 is allowed."""
+    if decay is None:
+        return log
+    xp = _xp.namespace(log)
+    room = xp.log(_xp.at_least(HALF * _xp.inverse(decay), 1.0))
+    return xp.where(decay < _xp.smallest_normal(decay), log, xp.minimum(log, room))
 
 
 SCALES: dict[str, type[FixedScale] | type[LearnedScale]] = {"learned": LearnedScale, "fixed": FixedScale}  # by name

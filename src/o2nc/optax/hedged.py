@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 
 from .. import _xp
-from ..checks import brief, check_number, check_share
+from ..checks import brief, check_decay, check_number, check_share
 from ..conversions import PracticalConversion
 from ..conversions.practical import RATE, RHO, SIGHT, START
 from ..conversions.scales import SCALES
@@ -98,6 +98,8 @@ def hedge(
     numbers = {"eps": eps, "weight_decay": weight_decay, "c": c, **({} if sight is None else {"sight": sight})}
     for name, value in numbers.items():
         check_hyperparameter(name, value, check_number)
+    if isinstance(learning_rate, (int, float)) and isinstance(weight_decay, (int, float)):
+        check_decay("learning_rate", learning_rate, weight_decay)
     if not isinstance(scale, str) or scale not in SCALES:
         raise ValueError(f"`scale` must be {' or '.join(map(repr, SCALES))}; got {brief(scale)}.")
     if matrices is not None and not callable(matrices):

@@ -19,13 +19,13 @@ from ..vectors import Blocks
 from .parameter_groups import check_choice
 from .shards import laid_out, local
 
-VERSION = 4  # of the layout of ``state_dict``
+VERSION = 5  # of the layout of ``state_dict``
 NUMBERS = 4  # that Philox makes of one counter
 BY_BLOCK = (Blocks, ByBlock)
 NONNEGATIVE = frozenset(
-    {"t", "played", "size", "root", "R", "error", "scale.root", "step"}
+    {"t", "played", "size", "root", "R", "error", "scale.root", "scale.capped", "step"}
 )  # keys of counters, sizes and rates
-WHOLE = frozenset({"t", "step"})
+WHOLE = frozenset({"t", "step", "scale.capped"})
 Entry = dict[str, Any]  # what an optimizer keeps for one parameter
 Form = State  # the structure of a state, with the key of each leaf in its place; for `Blocks`, in Blocks
 
@@ -146,7 +146,7 @@ def check_version(found: Any, name: str) -> None:
     >>> check_version(1, "Hedged")
     Traceback (most recent call last):
         ...
-    ValueError: `state_dict` must be of `Hedged`, version 4; got version 1.
+    ValueError: `state_dict` must be of `Hedged`, version 5; got version 1.
     """
     if found != VERSION:
         got = "one of another optimizer" if found is None else f"version {found}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..checks import check_number, check_share
+from ..checks import check_decay, check_number, check_share
 from ..conversions.scales import SCALES
 from ..operators.polar_factor import check_precision, check_steps
 from .shards import local
@@ -113,7 +113,11 @@ def check_group(group: dict[str, Any]) -> None:
 
 
 def check_rates(group: dict[str, Any]) -> None:
-    """Raise unless ``lr`` and ``weight_decay`` are finite and nonnegative: a scheduler may have set them."""
+    """Raise unless ``lr`` and ``weight_decay`` are finite and nonnegative, and less than all of a weight decays.
+
+    A scheduler may have set them.
+    """
+    found = []
     for name in ("lr", "weight_decay"):
         value = group[name]
         if isinstance(value, torch.Tensor):
@@ -121,6 +125,8 @@ def check_rates(group: dict[str, Any]) -> None:
                 raise ValueError(f"`{name}` must have one entry; got a tensor of shape {tuple(value.shape)}.")
             value = value.item()
         check_rate(name, value)
+        found.append(value)
+    check_decay("lr", *found)
 
 
 def check_rate(name: str, value: Any, *, positive: bool = False) -> None:

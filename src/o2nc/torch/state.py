@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..conversions import LearnedScale
 from ..directions import Direction, Mask, OnMatrices
 from ..states import State, leaves
 from ..vectors import Blocks
@@ -18,13 +17,13 @@ from .checkpoint import Entry, Form, form_of, gather, scatter
 from .experts import Experts, masked, taken
 from .kernels import FACTORS, Kernel, kernel_of
 from .parameter_groups import check_device, check_fits, width
+from .scale import SharedScale
 from .shadow import Shadow
 from .shards import is_sharded, local, shard
 from .stacks import FEW, LARGE, PART, SIZE, SMALL, Layout, Stack, parts
 from .weights import Floats, Weights
 
 Tensor = torch.Tensor
-SCALE = LearnedScale()
 LAYOUTS = 3  # that are kept besides a new one
 SCALARS = ("t", "played", "size")  # steps, and the rate and the root mean square of u when it was moved last
 
@@ -82,8 +81,7 @@ class Table:
         self.length = np.ones(self.is_kept.shape)  # the factors of the last arrays of kernels, where they are not
         self.learners = self._learners(experts)
         self.is_learned = np.asarray([group["scale"] == "learned" for group in groups])[self.groups_of]
-        scale: Any = SCALE.init(np.zeros(1))
-        self.scale: Any = type(scale)(*map(np.array, scale))
+        self.scale = SharedScale()
         self.learner_of: dict[int, tuple[Weights, int]] = {}  # and the row there
         self.numbers = self._numbers()
         self.is_stacked, self.pack = is_stacked, max(sum(a.numel() for a in self.local) // PART, SMALL)
@@ -121,8 +119,12 @@ class Table:
 
     def factor(self) -> Floats:
         """The factor of the learning rate in the next step, by row."""
-        learned: Any = SCALE.factor(self.scale)
-        return np.where(self.is_learned, learned, 1.0)
+        return np.where(self.is_learned, self.scale.factor(self.decay()), 1.0)
+
+    def decay(self) -> float:
+        """The largest share of a weight that decays in a step with a learned scale of 1."""
+        _, _, lr, _, decay, _ = self.options()
+        return float((self.is_learned * lr * decay).max())
 
     def learn(self, losses: Floats, w: Floats) -> None:
         """Let the learners learn from what the experts were charged, and the scale from what their mixture was."""
@@ -134,9 +136,7 @@ class Table:
         if not self.is_learned.any():
             return
         worth = -((w * losses).sum(-1) @ self.is_learned)
-        after = SCALE.learn(self.scale, np.atleast_1d(worth))
-        for number, value in zip(self.scale, after, strict=True):
-            number[...] = value
+        self.scale.learn(float(worth), self.decay())
 
     def _learners(self, experts: Sequence[Experts]) -> list[tuple[list[int], Weights]]:
         """For each learner the rows of its parameters; those that share a row of the learner are judged together."""
@@ -154,7 +154,7 @@ class Table:
     def _numbers(self) -> list[Entry]:
         """The numbers of each parameter and of its learner, as views of the table."""
         scalars = zip(*(torch.from_numpy(getattr(self, key)).unbind() for key in SCALARS), strict=True)
-        scale = {f"scale.{name}": torch.from_numpy(number)[0] for name, number in self.scale._asdict().items()}
+        scale = self.scale.views()
         found: list[Entry] = [dict(zip(SCALARS, row, strict=True)) | scale for row in scalars]
         for row in np.flatnonzero(~self.is_kept.all(1)).tolist():
             found[row]["length"] = torch.from_numpy(self.length[row, : len(self.traces(row))])
