@@ -7,7 +7,8 @@ One step, for the gradients s of the tensors at the point where the last step ha
    what the last steps along expert k would change now.
 2. Track. m <- b1 m + (1 - b1) s, v <- b2 v + (1 - b2) s^2; m^ and v^ are these without the weight of their zero start.
 3. Move. x <- (1 - rate decay) x - rate u, rate = lr sigma, where a learned sigma is at most the cap max(1, 1 / (2 P)),
-   P the largest product lr decay of all tensors: no more than half of a weight decays in a step. If all experts have one direction for a tensor, u is that.
+   P the largest product lr decay of all tensors: no more than half of a weight decays in a step. If all experts have
+   one direction for a tensor, u is that.
    If not, each is brought to a root mean square of 0.2, then their mixture by the weights w is; times that of m^ over
    eps if it is below 1. And e_k <- (1 - 1 / (10 + sight t)) e_k + d_k in step t of a tensor, e_k <- d_k if sight is
    None. A direction whose weight is below a hundredth of the largest sleeps: it counts for nothing, but in every tenth

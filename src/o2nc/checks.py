@@ -1,10 +1,23 @@
 """Checks of arguments, which raise sentences: which argument, which rule, what was given."""
 
+import difflib
+import functools
+import inspect
 import math
 import sys
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LARGEST = 1e30  # of what is declared of an objective: what theorems make of such numbers stays within float64
+SYNONYMS = (
+    ("lr", "learning_rate", "rate", "step_size", "alpha"),
+    ("weight_decay", "wd", "decay", "lambda"),
+    ("betas", "beta", "b1", "momentum", "beta1", "beta2", "b2"),
+    ("eps", "epsilon"),
+    ("experts", "expert", "directions", "optimizers"),
+)
 
 
 def brief(value: Any) -> str:
@@ -99,3 +112,41 @@ def check_horizon(T: int, name: str = "T") -> None:
         raise ValueError(f"`{name}` must be at least 1; got {T}.")
     if T > LARGEST:
         raise ValueError(f"`{name}` must be at most {LARGEST:g}; got {brief(T)}.")
+
+
+def check_known(what: str, given: Iterable[Any], known: Iterable[str], error: type[Exception]) -> None:
+    """Raise ``error`` unless all names that are given are known; the sentence has the nearest.
+
+    >>> check_known("`Hedged`", ["learning_rate"], ["lr", "eps"], TypeError)
+    Traceback (most recent call last):
+        ...
+    TypeError: `Hedged` must have known options; got 'learning_rate', and the nearest is 'lr'.
+    """
+    known = tuple(known)
+    for name in (str(name) for name in given if name not in known):
+        alike = [other for names in SYNONYMS if name in names for other in names if other in known]
+        near = alike or difflib.get_close_matches(name, known, 1)
+        hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
+        raise error(f"{what} must have known options; got {name!r}, and {hint}.")
+
+
+def known_keywords(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A decorator: the function, which answers a keyword that it has not with a sentence.
+
+    >>> known_keywords("`double`")(lambda value: 2 * value)(valeu=1)
+    Traceback (most recent call last):
+        ...
+    TypeError: `double` must have known options; got 'valeu', and the nearest is 'value'.
+    """
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        known = tuple(name for name in inspect.signature(function).parameters if name != "self")
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            check_known(what, kwargs, known, TypeError)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorated

@@ -69,6 +69,17 @@ def test_a_report_before_the_first_step_and_after_the_rate_has_changed():
     assert opt.state_dict()["state"].keys() == {0, 1, 2, 3}
 
 
+def test_the_learned_factor_is_there_when_a_schedule_has_ended():
+    opt = Hedged(parameters(), 0.02)
+    train(opt, 5)
+    before = opt.report()["groups"][0]
+    assert before["rate"] == pytest.approx(0.02 * before["scale"], rel=1e-12)
+    opt.param_groups[0]["lr"] = 0.0
+    after = opt.report()["groups"][0]
+    assert (after["rate"], after["scale"]) == (0.0, before["scale"])
+    assert before["scale"] != 1
+
+
 def test_reports_change_nothing():
     one, two = (Hedged(parameters(torch.bfloat16), 0.02, ALL, weight_decay=0.1) for _ in range(2))
     for t in range(4):
@@ -82,7 +93,18 @@ def test_a_report_prints_as_a_table():
     opt = Hedged(parameters(), 0.02)
     train(opt, 3)
     head, *rows, step, certificate, reason = str(opt.report()).splitlines()
-    assert head.split() == ["group", "expert", "weight", "regret", "error", "entropy", "rate", "effective", "step"]
+    assert head.split() == [
+        "group",
+        "expert",
+        "weight",
+        "regret",
+        "error",
+        "entropy",
+        "scale",
+        "rate",
+        "effective",
+        "step",
+    ]
     assert [row.split()[:2] for row in rows] == [["0", name] for name in ("muon", "soap")]
     start = head.index("weight")
     assert all(row[start - 1] == " " != row[start] for row in rows)
@@ -90,6 +112,9 @@ def test_a_report_prints_as_a_table():
     weights = list(group["weights"].values())
     assert [float(row[start:].split()[0]) for row in rows] == pytest.approx(weights, abs=5e-4)
     assert [float(row[head.index("rate") :].split()[0]) for row in rows] == pytest.approx([group["rate"]] * 2, rel=5e-3)
+    assert [float(row[head.index("scale") :].split()[0]) for row in rows] == pytest.approx(
+        [group["scale"]] * 2, rel=5e-3
+    )
     assert (step.split(), certificate.split()) == (["step", "3"], ["certificate", "none"])
     assert "practical" in reason
     assert str(Converted(parameters(), build("sgd")).report()).splitlines()[0].split() == ["t", "0"]
@@ -121,7 +146,7 @@ def test_a_log_for_functions():
     train(opt, 3)
     assert [record["step"] for record in seen] == [2, 4]
     assert seen[1].keys() == opt.report().flat().keys()
-    keys = ("weights/muon", "entropy", "regret/soap", "rate", "effective_step")
+    keys = ("weights/muon", "entropy", "regret/soap", "scale", "rate", "effective_step")
     assert {f"groups/0/{key}" for key in keys} <= set(seen[0])
     handle.remove()
     train(opt, 3)
@@ -199,8 +224,16 @@ def test_wrong_arguments(name):
 # A learner that does not move.
 
 
-def still(lr=0.1, steps=20, experts=("adam", "polar"), **options):
-    """A vector, for which polar is adam."""
+def once(m):
+    return 0.5 * m
+
+
+def twice(m):
+    return 0.5 * m
+
+
+def still(lr=0.1, steps=20, experts=(once, twice), **options):
+    """A vector."""
     p = torch.nn.Parameter(torch.ones(3))
     opt = Hedged([p], lr, experts, **options)
     with warnings.catch_warnings(record=True) as caught:
@@ -214,10 +247,11 @@ def still(lr=0.1, steps=20, experts=("adam", "polar"), **options):
 def test_a_learner_that_has_not_moved_is_named_once(monkeypatch):
     monkeypatch.setattr("o2nc.torch.hedged.PATIENCE", 20)
     (message,) = still(steps=25)
-    assert message.startswith("After 20 steps the weights of adam, polar are still those of the start.")
+    assert message.startswith("After 20 steps the weights of once, twice are still those of the start.")
     assert still(steps=19) == []
     assert still(lr=0.0) == []
     assert still(experts=("adam",)) == []
+    assert still(experts=("adam", "polar")) == still(experts=("muon", "soap")) == []  # adam is all there is to weigh
     assert still(experts=("adam", "momentum")) == []
 
 

@@ -72,6 +72,23 @@ def pairs(n: int) -> list[tuple[int, int]]:
     return [(j, k) for j in range(n) for k in range(j + 1)]
 
 
+def check_finite(name: str, ds: Sequence[Array], hats: Sequence[Array]) -> None:
+    """Raise if the directions of blocks are not finite though their trackers are; under ``jit`` there are no values.
+
+    >>> import numpy as np
+    >>> check_finite("mine", [np.asarray([np.nan, 1.0])], [np.ones(2)])
+    Traceback (most recent call last):
+        ...
+    ValueError: The expert 'mine' must return numbers that are finite; for a block of shape (2,) they are not.
+    """
+    for d, m in zip(ds, hats, strict=True):
+        if not _xp.is_traced(d) and not _xp.all_finite(d) and _xp.all_finite(m):
+            raise ValueError(
+                f"The expert {name!r} must return numbers that are finite; for a block of shape {tuple(d.shape)} they "
+                "are not."
+            )
+
+
 def factors(means: Sequence[Array], shares: Sequence[Array], n: Array, eps: Any) -> tuple[list[Array], list[Array]]:
     """With what the directions of a block are multiplied in the mixture, and in their traces.
 

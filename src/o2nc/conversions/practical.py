@@ -24,7 +24,7 @@ from ..states import ByBlock, leaves, rebuild
 from ..vectors import Blocks, Vector, apply, check_like, check_vector, leaf, zero_scalar, zeros_like
 from .base import Conversion, check_given, registry
 from .by_block import beside, blocks_of, in_order, sums, taken
-from .mixtures import Groups, Seen, factors, firsts, shares_of
+from .mixtures import Groups, Seen, check_finite, factors, firsts, shares_of
 from .rates import rate
 from .scales import FixedScale, LearnedScale, Scale
 from .traces import discount
@@ -118,8 +118,9 @@ class PracticalConversion(Conversion):
         for name, check in checks.items():
             if not _xp.is_array(getattr(self, name)):  # an array may have no value yet
                 check(f"PracticalConversion({name}=...)", getattr(self, name))
-        if isinstance(self.lr, (int, float)) and not _xp.is_array(self.weight_decay):
-            check_decay("PracticalConversion(lr=...)", self.lr, self.weight_decay)
+        if isinstance(self.lr, (int, float, tuple)) and not _xp.is_array(self.weight_decay):
+            for lr in self.lr if isinstance(self.lr, tuple) else (self.lr,):
+                check_decay("PracticalConversion(lr=...)", lr, self.weight_decay)
         experts = find_all(self.experts, b2=self.b2, eps=self.eps)
         if self.matrices is not None:
             experts = [replace(e, matrices=self.matrices) if isinstance(e, OnMatrices) else e for e in experts]
@@ -279,7 +280,9 @@ class PracticalConversion(Conversion):
 
     def _direction(self, k: int, w: Array, m: Vector, groups: Groups, state: PracticalState) -> Vector:
         """The direction of expert k, which need not be right where it sleeps."""
-        return self._directions[k].direction(state.experts[k], m)
+        d = self._directions[k].direction(state.experts[k], m)
+        check_finite(self._directions[k].name, blocks_of(d), blocks_of(m))
+        return d
 
     def _factors(self, s: Vector, seen: Seen, shares: list[Array], n: Array) -> tuple[Any, Any]:
         """With what the directions of blocks are multiplied; a single one is played and judged as it is."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 
 from .. import _xp
-from ..checks import brief, check_decay, check_number, check_share
+from ..checks import brief, check_decay, check_number, check_share, known_keywords
 from ..conversions import PracticalConversion
 from ..conversions.practical import RATE, RHO, SIGHT, START
 from ..conversions.scales import SCALES
@@ -23,6 +23,7 @@ from .transformed import Shown, check_uphill, is_transformation, with_transforma
 from .trees import Tree
 
 
+@known_keywords("`hedge`")
 def hedge(
     learning_rate: float | jax.Array | Callable[[jax.Array], Any] | None = None,
     experts: Sequence[str | Direction | Callable | optax.GradientTransformation] = ("muon", "soap"),

@@ -16,7 +16,7 @@ class Report(NamedTuple):
 
     Reference: Theorems 1 and 2.
 
-    >>> Report(weights=None, regret=None, bound=None, clipped=None, scale=None, error=None, skipped=None).bound is None
+    >>> Report(*[None] * len(Report._fields)).bound is None
     True
     """
 
@@ -26,7 +26,8 @@ class Report(NamedTuple):
     clipped: jax.Array | None  # the share of rounds in which the tracker was projected: large means wrong constants, ()
     scale: jax.Array | None  # of `hedge`, the factor of the learning rate in the next round, ()
     error: jax.Array | None  # of `hedge`, the standard error of the regret by the noise of the gradients, (K,)
-    skipped: jax.Array | None  # of `hedge`, the updates that were 0 as gradients were not finite, or too large, ()
+    skipped: jax.Array | None  # of `hedge`, the updates that were 0 as gradients or directions were not finite, ()
+    capped: jax.Array | None  # of a learned scale, the rounds in which weight decay has kept it smaller, ()
 
 
 def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
@@ -55,6 +56,7 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
         clipped=None if clipped is None else clipped / jnp.maximum(count, 1),
         scale=None if factor is None else jnp.reshape(0 * weights[..., :1] + factor, ()),  # where the weights are
         skipped=count - jnp.reshape(sums["steps"], ()) if "steps" in sums else None,
+        capped=number("capped"),
     )
 
 

@@ -1,6 +1,8 @@
 """The practical rule on trees: with traces like the parameters, all or nothing, and without what sleeps."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple
 
 import jax
@@ -9,15 +11,13 @@ import jax.numpy as jnp
 from .. import _xp
 from .._xp import Array
 from ..conversions import PracticalConversion
-from ..conversions.by_block import taken
+from ..conversions.by_block import blocks_of, taken
 from ..conversions.mixtures import Groups, Seen, firsts, shares_of
 from ..conversions.practical import PER_BLOCK, ROOM, PracticalState
 from ..conversions.traces import counts
 from ..directions import Direction, Numbers, OnMatrices
 from ..states import ByBlock, leaves, rebuild
 from ..vectors import Blocks, Vector, zeros_like
-
-TRACKED = ("t", "m", "n", "played", "experts")  # what a step that is left out does not change from the start
 
 
 class Traces(NamedTuple):
@@ -49,23 +49,25 @@ class PracticalOnTrees(PracticalConversion):
     def update(
         self, s: Vector, state: PracticalState, x: Vector | None = None, *, r: Any = None, value: Any = None
     ) -> tuple[Vector, PracticalState]:
-        """The step of the rule; nothing, if the gradient is not finite or too large."""
+        """The step of the rule; nothing, if the gradient or a direction is not finite, or the gradient too large."""
         before = _together(state)
         dx, after = super().update(s, before, x)
-        is_made = (after.t > before.t)[0]
-        learned = {name: getattr(after, name) for name in after._fields if name not in TRACKED}
-        after = after._replace(**_chosen(is_made, learned, {name: getattr(before, name) for name in learned}))
-        return _chosen(is_made, dx, zeros_like(dx)), self._apart(after)
+        xp = _xp.namespace(after.regret)
+        numbers = (*blocks_of(dx), after.regret)  # what is not finite in a direction is not in the move
+        is_made = reduce(and_, (xp.all(xp.isfinite(a)) for a in numbers), (after.t > before.t)[0])
+        dx, after = _chosen(is_made, (dx, after), (zeros_like(dx), before))
+        return dx, self._apart(after)
 
     def sums(self, state: PracticalState) -> dict[str, Array]:
         """Those of the rule, and how many steps were made."""
         return {**super().sums(state), "steps": state.t}
 
     def _tracked(self, s: Vector, square: Array, lr: Array, state: PracticalState) -> PracticalState:
+        """A gradient that does not fit is no step, which its count says."""
         xp = _xp.namespace(square)
         fits = xp.all(square <= ROOM * float(xp.finfo(square.dtype).max))
-        found: PracticalState = _chosen(fits, super()._tracked(s, square, lr, state), state)
-        return found
+        found = super()._tracked(s, square, lr, state)
+        return found._replace(t=xp.where(fits, found.t, state.t))
 
     def _direction(self, k: int, w: Array, m: Vector, groups: Groups, state: PracticalState) -> Vector:
         """Directions of matrices are computed if they are awake on any."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..certificates import Certificate
-from ..checks import check_seed
+from ..checks import check_seed, known_keywords
 from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion, check_knows_output
 from ..vectors import Blocks, inner
@@ -72,6 +72,7 @@ class Converted(Optimizer):
     _form: checkpoint.Form = None  # the structure of the conversion's state, once it was needed
     _stated: Certificate | str | None = None  # what the oracle states for these shapes, once it was asked
 
+    @known_keywords("`Converted`")
     def __init__(
         self,
         params: Any,
@@ -156,8 +157,7 @@ class Converted(Optimizer):
 
     def _round(self, s: Blocks, t: int) -> None:
         told = [(float(g["lr"]), float(g["weight_decay"])) for g in self.param_groups for _ in g["params"]]
-        rates, decays = zip(*told, strict=True)
-        if t == 1 and not any(rates) and not float(inner(s, s)):
+        if t == 1 and not any(lr for lr, _ in told) and not float(inner(s, s)):
             found = self._entries(self._initial(), self._point(), 0)  # distributed checkpoints make state this way
             self._keep([{key: a.clone() for key, a in entry.items()} for entry in found])  # and write into it
             return
@@ -168,8 +168,8 @@ class Converted(Optimizer):
         self._check_held("training")
         x, r = self._point(), checkpoint.coin(self._run["seed"], t) if "r" in self.conversion.needs else None
         dx, state = self.conversion.update(s, self._state(), x, r=r)
-        pieces = zip(rates, decays, x.arrays, dx.arrays, self._params, strict=True)
-        x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for lr, w, a, b, p in pieces))
+        pieces = zip(told, x.arrays, dx.arrays, self._params, strict=True)
+        x = Blocks(tuple(laid_out((1 - lr * w) * a + lr * b, p) for (lr, w), a, b, p in pieces))
         self._set(void=violated(self.param_groups, self.fresh_samples, self.conversion.horizon, t))
         if not self._run["void"]:
             self._a_priori()  # so that each process knows it when it makes a report alone
@@ -343,7 +343,7 @@ class Converted(Optimizer):
         return Report(
             t=float(t),
             **{name: float(sums[name]) / n for name, n in (("regret", 1), ("clipped", t)) if name in sums},
-            **{"held": self.held, "skipped": self.skipped},
+            **{"held": self.held, **({"skipped": float(self.skipped)} if self.nonfinite == "skip" else {})},
             certificate="none" if certificate is None else f"{certificate.name} ({certificate.label})",
             bound=math.inf if certificate is None else certificate.bound,
             reason=self.reason,

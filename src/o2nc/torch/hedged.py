@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..checks import known_keywords
 from ..conversions.practical import RATE, RHO, ROOM, SIGHT, START
 from .checkpoint import VERSION, Entry, check_same, check_version, entries
 from .experts import Experts, chosen, renewed
@@ -93,6 +94,7 @@ class Hedged(Optimizer):
     True
     """
 
+    @known_keywords("`Hedged`")
     def __init__(
         self,
         params: Any,
@@ -210,8 +212,8 @@ class Hedged(Optimizer):
         return int(self.table.t.max())
 
     def report(self) -> Report:
-        """Weights, their entropy, regret and effective step of each group: a dict; its ``str`` is a table."""
-        return practical(self.table)
+        """Weights, their entropy, regret, scale, rate and effective step of each group: a dict; printed, a table."""
+        return practical(self.table, self.skipped)
 
     def _check_groups(self, groups: list[dict[str, Any]]) -> None:
         for k, (group, here) in enumerate(zip(groups, self.param_groups, strict=True)):
@@ -245,11 +247,12 @@ class Hedged(Optimizer):
             return
         self._is_patient = False
         for rows, learner in table.learners:
-            if learner.K > 1 and learner.group["c"] > 0 and np.abs(learner.now() - 1 / learner.K).max() < 1e-3:
+            is_weighed = learner.group["c"] > 0 and bool((table.differ[rows] > 1).any())
+            if is_weighed and np.abs(learner.now() - 1 / learner.K).max() < 1e-3:
                 experts = ", ".join(self._experts[table.group_of[rows[0]]])
                 warnings.warn(
-                    f"After {PATIENCE} steps the weights of {experts} are still those of the start. There is nothing "
-                    "to learn if the experts are the same for these parameters.",
+                    f"After {PATIENCE} steps the weights of {experts} are still those of the start. The experts "
+                    "differ, but their steps were worth the same, or nothing.",
                     stacklevel=2,
                 )
 

@@ -1,12 +1,11 @@
 """Groups of parameters: what they and their options must be."""
 
-import difflib
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import torch
 
-from ..checks import check_decay, check_number, check_share
+from ..checks import check_decay, check_known, check_number, check_share
 from ..conversions.scales import SCALES
 from ..operators.polar_factor import check_precision, check_steps
 from .shards import local
@@ -74,10 +73,7 @@ def check_keys(name: str, given: Iterable[Any], known: Iterable[str], is_full: b
     ValueError: A group must have known options; got 'weight_dekay', and the nearest is 'weight_decay'.
     """
     known, given = tuple(known), tuple(given)
-    if unknown := [key for key in given if key not in known and key not in OPTIONAL and key not in TRAINERS]:
-        near = difflib.get_close_matches(str(unknown[0]), known, 1)
-        hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
-        raise ValueError(f"{name} must have known options; got {unknown[0]!r}, and {hint}.")
+    check_known(name, (key for key in given if key not in OPTIONAL and key not in TRAINERS), known, ValueError)
     if is_full and (missing := [key for key in known if key not in given]):
         raise ValueError(f"{name} must have {missing[0]!r}; it has not.")
 

@@ -11,7 +11,8 @@ from ..conversions.practical import PRACTICAL
 from .state import Table
 from .weights import Floats
 
-COLUMNS = ("group", "expert", "weight", "regret", "error", "entropy", "rate", "effective step")
+COLUMNS = ("group", "expert", "weight", "regret", "error", "entropy", "scale", "rate", "effective step")
+COUNTS = ("skipped", "capped")  # that are printed only if there is something to count
 
 
 class Report(dict[str, Any]):
@@ -20,11 +21,11 @@ class Report(dict[str, Any]):
     Reference: none.
 
     >>> group = {"name": "0", "directions": {"adam": "adam"}, "weights": {"adam": 1.0}, "regret": {"adam": 0.0}}
-    >>> group |= {"error": {"adam": 0.0}, "entropy": 0.0, "rate": 0.02, "effective_step": 0.01}
+    >>> group |= {"error": {"adam": 0.0}, "entropy": 0.0, "scale": 2.0, "rate": 0.02, "effective_step": 0.01}
     >>> report = Report(step=3, groups=[group], certificate=None, reason="practical")
     >>> print(report)
-    group  expert  weight  regret  error  entropy  rate      effective step
-    0      adam    1.000   0       0      0.000    2.00e-02  1.00e-02
+    group  expert  weight  regret  error  entropy  scale  rate      effective step
+    0      adam    1.000   0       0      0.000    2      2.00e-02  1.00e-02
     step         3
     certificate  none
     reason       practical
@@ -39,20 +40,23 @@ class Report(dict[str, Any]):
     def __str__(self) -> str:
         groups = self.get("groups", [])
         rows = [row for group in groups for row in _rows(group)]
-        rest = [(key, "none" if value is None else _text(value)) for key, value in self.items() if key != "groups"]
+        shown = {key: value for key, value in self.items() if key != "groups" and (key not in COUNTS or value)}
+        rest = [(key, "none" if value is None else _text(value)) for key, value in shown.items()]
         return "\n".join([*(_aligned([COLUMNS, *rows]) if groups else []), *_aligned(rest)])
 
 
-def practical(table: Table) -> Report:
+def practical(table: Table, skipped: int) -> Report:
     r"""The report of `Hedged`.
 
     For each group: the directions that its tensors really got from each expert, as "adam" from "muon" where they are no
     matrices; the weights of the experts, the means over its tensors, and with ``weights="tensor"`` also the least
     and the most; their mean entropy; the regret against each expert, the sum over the steps of the loss of the mixture
     minus that of the expert, with its standard error by the noise of the gradients; the expert that would have won, if
-    the regret against it is the largest by two standard errors; the rate of the next step, ``lr`` times what the scale
-    has learned; and the root mean square of what the last step has moved, without decay, over all entries that this
-    process holds: a report asks nothing of others, so that one process may write it alone.
+    the regret against it is the largest by two standard errors; the factor that the scale has learned, and the rate of
+    the next step, ``lr`` times it, which is 0 at the end of a schedule; and the root mean square of what the last step
+    has moved, without decay, over all entries that this process holds: a report asks nothing of others, so that one
+    process may write it alone. Of all groups together: the steps that were left out, and those in which weight decay
+    has kept the scale smaller.
 
     Reference: none.
     """
@@ -80,12 +84,14 @@ def practical(table: Table) -> Report:
                 "regret": named(regret),
                 "error": named(error),
                 "winner": winner(named(regret), named(error)),
+                "scale": float(factor[rows[0]]),
                 "rate": float(group["lr"]) * float(factor[rows[0]]),
                 "effective_step": (sum(squared(table, row) for row in rows) / size) ** 0.5,
             }
         )
     t = int(table.t.max()) if len(table.t) else 0
-    return Report(step=t, groups=found, certificate=None, reason=PRACTICAL)
+    counts = {"skipped": skipped, "capped": table.scale.capped}
+    return Report(step=t, groups=found, **counts, certificate=None, reason=PRACTICAL)
 
 
 def winner(regret: dict[str, float], error: dict[str, float]) -> str | None:
@@ -137,7 +143,8 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rows(group: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    last, directions = (f"{group['rate']:.2e}", f"{group['effective_step']:.2e}"), group["directions"]
+    last = (f"{group['scale']:.3g}", f"{group['rate']:.2e}", f"{group['effective_step']:.2e}")
+    directions = group["directions"]
     if len(directions) > 1 and len(set(directions.values())) == 1:  # nothing to choose here
         yield (group["name"], next(iter(directions.values())), "1.000", "", "", "", *last)
         return

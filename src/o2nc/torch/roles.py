@@ -21,7 +21,7 @@ WEIGHT = re.compile(r"weight|weight_v|kernel|[wW]")  # of a layer; the module sa
 TABLE = re.compile(
     r"pos|posit.*|posemb.*|pe|ape|emb|embs|embed.*|tokens?|cls|wte|wpe|tables?|latents?|prompts?|codebooks?"
 )
-GAINS = {"bias", "gain", "gains", "gamma", "beta", "scale", "scales", "log"}  # act entry by entry
+GAINS = {"bias", "biases", "gain", "gains", "gamma", "beta", "scale", "scales", "log"}  # act entry by entry
 HEAD = re.compile(r"heads?|classifiers?|scores?|outputs?|logits|unembed.*")
 OUT = ("out", "fc_out", "proj_out")
 ATTENTION = re.compile(r".*(attention|attn)\d*", re.IGNORECASE)
@@ -86,7 +86,7 @@ def role_alone(place: Place) -> str:
     own = words(place.parts[-1])
     if isinstance(owner, EMBEDDINGS):
         return "embeddings"
-    if p.ndim < 2 or is_gain or (GAINS.intersection(own) and "table" not in own):
+    if p.ndim < 2 or is_gain or (GAINS.intersection(own) and "table" not in own) or is_bias_of_stack(place):
         return "vectors"
     if isinstance(owner, LAYERS):
         return "matrices"
@@ -101,6 +101,24 @@ def role_alone(place: Place) -> str:
     if is_thin:
         return "vectors"
     return "embeddings" if p.shape[0] == 1 or is_table(p.shape) else "matrices"
+
+
+def is_bias_of_stack(place: Place) -> bool:
+    """Whether this is b, b1, fc_b or the like, of shape (experts, width), beside a stack of so many matrices.
+
+    >>> class Experts(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.w1, self.b1 = nn.Parameter(torch.ones(3, 4, 8)), nn.Parameter(torch.ones(3, 8))
+    ...         self.b = nn.Parameter(torch.ones(8, 8))
+    >>> [is_bias_of_stack(place) for place in places(Experts())]
+    [False, True, False]
+    """
+    own, shape = words(place.parts[-1]), place.p.shape
+    if place.p.ndim < 2 or "b" not in own or "lora" in own:
+        return False
+    beside = (p.shape for p in place.owner.parameters(recurse=False) if p.ndim == place.p.ndim + 1)
+    return any(shape[:-1] == other[:-2] and shape[-1] in other[-2:] for other in beside)
 
 
 def words(name: str) -> list[str]:

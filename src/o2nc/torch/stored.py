@@ -78,8 +78,8 @@ class Stored:
             for row in rows:
                 if not squares[row, j] <= ROOM * torch.finfo(width(table.params[row])).max:
                     return (
-                        f"The direction of the expert {name!r} must be finite, and its squares; for a parameter of "
-                        f"shape {tuple(table.params[row].shape)} it is not, though the gradient is."
+                        f"The expert {name!r} must return numbers that are finite, and whose squares are; for a "
+                        f"parameter of shape {tuple(table.params[row].shape)} they are not."
                     )
         return ""
 
