@@ -107,14 +107,12 @@ def negative(value):
 
 
 class Failing(Momentum):
-    """A direction of the core that is not finite, or is raised, for large samples."""
+    """A direction of the core that is not finite for large samples."""
 
     def __init__(self, value):
         object.__setattr__(self, "value", value)
 
     def direction(self, state, m):
-        if isinstance(self.value, Exception):
-            raise self.value
         return apply(lambda a: jnp.where(jnp.max(jnp.abs(a)) > 1, self.value, a), m)
 
 
@@ -125,7 +123,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("others", [(), ("adam",), ("muon", "soap")], ids=["alone", "adam", "of matrices"])
+OTHERS = [(), ("adam",), pytest.param(("muon", "soap"), marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("others", OTHERS, ids=["alone", "adam", "of matrices"])
 @pytest.mark.parametrize("name", WRONG)
 def test_a_direction_that_is_not_finite_leaves_the_step_out(name, others):
     """With the next gradient the run goes on, if the direction does."""
