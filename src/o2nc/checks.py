@@ -114,29 +114,30 @@ def check_horizon(T: int, name: str = "T") -> None:
         raise ValueError(f"`{name}` must be at most {LARGEST:g}; got {brief(T)}.")
 
 
-def check_known(what: str, given: Iterable[Any], known: Iterable[str], error: type[Exception]) -> None:
+def check_known(what: str, given: Iterable[Any], known: Iterable[str], error: type[Exception] = ValueError) -> None:
     """Raise ``error`` unless all names that are given are known; the sentence has the nearest.
 
-    >>> check_known("`Hedged`", ["learning_rate"], ["lr", "eps"], TypeError)
+    >>> check_known("`Hedged`", ["learning_rate"], ["lr", "eps"])
     Traceback (most recent call last):
         ...
-    TypeError: `Hedged` must have known options; got 'learning_rate', and the nearest is 'lr'.
+    ValueError: `Hedged` must have known options; got 'learning_rate', and the nearest is 'lr'.
     """
     known = tuple(known)
     for name in (str(name) for name in given if name not in known):
         alike = [other for names in SYNONYMS if name in names for other in names if other in known]
         near = alike or difflib.get_close_matches(name, known, 1)
         hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(known)}"
-        raise error(f"{what} must have known options; got {name!r}, and {hint}.")
+        got = f"{'the unexpected keyword argument ' if error is TypeError else ''}{name!r}"
+        raise error(f"{what} must have known options; got {got}, and {hint}.")
 
 
 def known_keywords(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator: the function, which answers a keyword that it has not with a sentence.
 
-    >>> known_keywords("`double`")(lambda value: 2 * value)(valeu=1)
+    >>> known_keywords("`double`")(lambda size: 2 * size)(sizes=1)
     Traceback (most recent call last):
         ...
-    TypeError: `double` must have known options; got 'valeu', and the nearest is 'value'.
+    TypeError: `double` must have known options; got the unexpected keyword argument 'sizes', and the nearest is 'size'.
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:

@@ -310,9 +310,9 @@ def test_misspelt_options_get_the_nearest_name():
         "expert": "experts",
         "non_finite": "nonfinite",
     }.items():
-        with pytest.raises(TypeError, match=f"`Hedged` must have known options; got '{given}', and .* '{near}'"):
+        with pytest.raises(TypeError, match=f"`Hedged` must have known .* argument '{given}', and .* '{near}'"):
             Hedged(parameters(), **{given: 1})
-    with pytest.raises(TypeError, match="got 'learning_rate', and the nearest is 'lr'"):
+    with pytest.raises(TypeError, match="argument 'learning_rate', and the nearest is 'lr'"):
         Converted(parameters(), build("descent"), learning_rate=1.0)
     with pytest.raises(ValueError, match="got 'learning_rate', and the nearest is 'lr'"):
         Hedged([{"params": parameters(), "learning_rate": 1.0}])

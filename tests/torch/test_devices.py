@@ -14,7 +14,7 @@ cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="There is no CUD
 DEVICE = "cuda"
 parallel_experts = {**parallel.EXPERTS, "defaults": ("muon", "soap")}
 NUMBERS = {"t", "played", "size", "C", "R", "regret", "ahead", "error", "scale.log", "scale.mean", "scale.root"}
-NUMBERS |= {"scale.size", "scale.t", "step"}
+NUMBERS |= {"scale.size", "scale.t", "scale.capped", "step"}
 HOW = {
     "defaults": {"experts": "defaults"},
     "adams": {"experts": "adams"},

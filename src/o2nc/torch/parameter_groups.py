@@ -73,7 +73,7 @@ def check_keys(name: str, given: Iterable[Any], known: Iterable[str], is_full: b
     ValueError: A group must have known options; got 'weight_dekay', and the nearest is 'weight_decay'.
     """
     known, given = tuple(known), tuple(given)
-    check_known(name, (key for key in given if key not in OPTIONAL and key not in TRAINERS), known, ValueError)
+    check_known(name, (key for key in given if key not in OPTIONAL and key not in TRAINERS), known)
     if is_full and (missing := [key for key in known if key not in given]):
         raise ValueError(f"{name} must have {missing[0]!r}; it has not.")
 

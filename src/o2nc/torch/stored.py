@@ -20,7 +20,7 @@ from .checkpoint import scatter
 from .parameter_groups import width
 from .shadow import Shadow
 from .shards import by_owners, laid_out, local, shard, totals
-from .stacks import Stack, runs
+from .stacks import Stack, flat, runs
 from .state import Table
 from .weights import Floats
 
@@ -44,6 +44,7 @@ class Stored:
         self.table, self.s, self.chosen, self.hat, self.times = table, s, chosen, hat, times
         self.ready: list[tuple[Tensor, Any]] = []  # tensors of the state, and what they become
         self.alone: dict[tuple[int, str], Tensor] = {}  # directions that are found one by one, by row and key
+        self.whole: dict[tuple[int, str], float] = {}  # norms of those that each process has computed whole
         self._find_alone()
         self.found = {id(stack): self._of(stack) for stack in table.stacks if stack.stored}  # by key, (rows, entries)
 
@@ -60,28 +61,37 @@ class Stored:
     def objection(self) -> str:
         """Which direction is not finite, or so large that its squares are not, on any process; nothing if none is."""
         table = self.table
-        kernels, sums = [], []
-        for stack in table.stacks:
-            for j, (name, kernel) in enumerate(zip(stack.directions, stack.kernels, strict=True)):
-                if kernel.is_stored:
-                    kernels.append((stack.rows, j, name))
-                    sums.append(torch.linalg.vector_norm(self.found[id(stack)][kernel.key], dim=1))
-        if not kernels:
-            return ""
+        each = [
+            (stack, j, name, kernel.key)
+            for stack in table.stacks
+            for j, (name, kernel) in enumerate(zip(stack.directions, stack.kernels, strict=True))
+            if kernel.is_stored
+        ]
+        norms = iter(flat([torch.linalg.vector_norm(self.of(stack)[key], dim=1) for stack, *_, key in each]).tolist())
         squares = np.zeros((len(table.params), table.choice.shape[1]))
-        numbers = iter(torch.cat([a.double() for a in sums]).tolist())
-        for rows, j, _ in kernels:
-            squares[rows, j] = [next(numbers) ** 2 for _ in rows]
-        if table.is_cut:
+        for stack, j, name, key in each:
+            for row in stack.rows:
+                squares[row, j] = self._norm(row, stack.directions[name], key, next(norms)) ** 2
+        if any(table.is_sharded[stack.rows[0]] and not stack.directions[name].whole for stack, _, name, _ in each):
             squares = totals(torch.from_numpy(squares), table.params).numpy()
-        for rows, j, name in kernels:
-            for row in rows:
+        for stack, j, name, _ in each:
+            for row in stack.rows:
                 if not squares[row, j] <= ROOM * torch.finfo(width(table.params[row])).max:
                     return (
                         f"The expert {name!r} must return numbers that are finite, and whose squares are; for a "
                         f"parameter of shape {tuple(table.params[row].shape)} they are not."
                     )
         return ""
+
+    def _norm(self, row: int, direction: Any, key: str, norm: float) -> float:
+        """The norm of a direction, from what this process holds of it.
+
+        All processes must come to one answer. Of a direction that each has computed whole it is that of the whole. What
+        owners compute are polar factors, which are finite.
+        """
+        if not self.table.is_sharded[row]:
+            return norm
+        return 0.0 if type(direction) in POLARS else self.whole.get((row, key), norm)
 
     def signed(self, rows: Sequence[int]) -> Tensor:
         """The gradients of some rows of one shape, stacked, in the dtype of the state."""
@@ -99,7 +109,7 @@ class Stored:
                     u = shard(self._tracked(row, direction), table.params[row])
                     owned.append((row, kernel.key, partial(self._direction, direction, table.memory(row, name)), u))
                 else:
-                    self.alone[row, kernel.key] = self._prepared(row, name, direction)
+                    self.alone[row, kernel.key] = self._prepared(row, name, direction, kernel.key)
         results = by_owners([(function, u) for *_, function, u in owned])
         self.alone |= {(row, key): d for (row, key, *_), d in zip(owned, results, strict=True)}
 
@@ -146,7 +156,7 @@ class Stored:
     def _direction(self, direction: Any, memory: Any, u: Tensor) -> Any:
         return direction.direction(memory, Blocks((u,))).arrays[0]
 
-    def _prepared(self, row: int, name: str, direction: Direction | Shadow) -> Tensor:
+    def _prepared(self, row: int, name: str, direction: Direction | Shadow, key: str) -> Tensor:
         """The direction of a tensor by its pure function, or by the step of an optimizer."""
         u, p = self._whole(row, direction, self._tracked(row, direction)), self.table.params[row]
         if isinstance(direction, Shadow):
@@ -156,7 +166,10 @@ class Stored:
         else:
             d = self._direction(direction, self._learned(row, name, direction), u)
         check_direction(name, d, u)
-        return (local(laid_out(d, p)) if self._is_gathered(row, direction) else d).contiguous()
+        if not self._is_gathered(row, direction):
+            return d.contiguous()
+        self.whole[row, key] = float(torch.linalg.vector_norm(d))
+        return local(laid_out(d, p)).contiguous()
 
     def _learned(self, row: int, name: str, direction: Direction) -> Any:
         """The state of a direction after the sample."""
