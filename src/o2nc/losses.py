@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ._xp import Array
+from ._xp import Array, namespace
 from .vectors import Scalar, Vector, inner
 
 
@@ -34,6 +34,10 @@ class Loss(Protocol):
 
     def at(self, product: Array, square: Array) -> Array:
         """The loss at such an operator, from <s, v> and |v|^2: of v it needs no more."""
+        ...
+
+    def energy(self, sample: Array, direction: Array) -> Array:
+        """(|p| |m|)^2 from |s|^2 and |m|^2, with the longest gradient p in v = U m that a contraction may have."""
         ...
 
     def gradient(self, v: Vector) -> Vector:
@@ -67,6 +71,10 @@ class LinearLoss(NamedTuple):
     def at(self, product: Array, square: Array) -> Array:
         """-c <s, v>."""
         return -self.scale * product
+
+    def energy(self, sample: Array, direction: Array) -> Array:
+        """(c |s| |m|)^2."""
+        return self.scale**2 * sample * direction
 
     def gradient(self, v: Vector) -> Vector:
         """-c s, whatever v."""
@@ -104,6 +112,11 @@ class DescentLoss(NamedTuple):
     def at(self, product: Array, square: Array) -> Array:
         """c (-<s, v> + q |v|^2)."""
         return self.scale * (self.curvature * square - product)
+
+    def energy(self, sample: Array, direction: Array) -> Array:
+        """(c (|s| + 2 q |m|) |m|)^2."""
+        root = namespace(sample).sqrt
+        return (self.scale * (root(sample) + 2 * self.curvature * root(direction))) ** 2 * direction
 
     def gradient(self, v: Vector) -> Vector:
         """c (-s + 2 q v)."""

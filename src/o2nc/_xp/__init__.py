@@ -267,6 +267,17 @@ def when(condition: Array, function: Callable[..., Any], *values: Any) -> Any:
     return function(*values) if bool(condition) else values
 
 
+def only(condition: Array, function: Callable[..., tuple[Array, ...]], *values: Array) -> tuple[Array, ...]:
+    """``function`` of the arrays where ``condition``, with one entry, holds; else the arrays.
+
+    NumPy does not compute what is not needed. Other libraries choose with `where`: they can trace it, and never wait.
+    """
+    if array_api_compat.is_numpy_array(condition):
+        return function(*values) if bool(condition) else values
+    xp = namespace(condition)
+    return tuple(xp.where(condition, new, old) for new, old in zip(function(*values), values, strict=True))
+
+
 def to_numpy(v: Array) -> Any:
     """A NumPy copy of ``v`` on the CPU; of a bfloat16 tensor, which NumPy does not know, in float32."""
     import numpy as np

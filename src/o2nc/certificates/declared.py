@@ -1,90 +1,195 @@
-"""Whether the samples of a run contradict the noise that was declared, or that replications are independent."""
+"""Whether a run contradicts what was declared of the objective, its noise, or the regret of the oracle.
 
-from collections.abc import Mapping, Sequence
+Every test has a proved rate of false alarms, for any noise of the declared variance, and together at most `DELTA`.
+"""
+
+import math
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from .student import mean_interval
+from .arguments import check_size
 
-LEAST = 3  # replications below which the spread of a variance cannot be told: those of two are always equal
-CONFIDENCE = 0.999  # of the intervals: a true sigma is called too small in one run of a thousand
+DELTA = 0.01  # the probability that true constants are contradicted
+PAIRS, DESCENT, ENERGY = DELTA / 2, DELTA / 4, DELTA / 4  # the parts of the three tests
+STAKES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the energy's bet
 
 
-class Declared(Protocol):
-    """Constants that say how large the noise is."""
+class Claimed(Protocol):
+    """What constants claim of samples."""
 
     @property
     def sigma(self) -> float:
         """The root of the variance of a sample."""
 
     @property
-    def T(self) -> int:
-        """The number of rounds."""
+    def beta(self) -> float:
+        """The Lipschitz constant of the gradient."""
+
+    @property
+    def B(self) -> float:
+        """The root of the second moment of a sample."""
 
 
-def dependence_objection(sigma: float, sums: Mapping[str, Sequence[float]], rounding: float) -> str:
-    """That replications with noise have equal sums, in words with the numbers; nothing if they differ.
+class Seen(NamedTuple):
+    """The bets of a run on its samples: what true constants make at most 1 in the mean, by name.
 
-    One noise for all replications makes them one run, and intervals of width 0.
+    Reference: declared constants, in the theory pages.
+
+    >>> Seen(("noise",), most=[2.0], ratios=[1.1], bets=4).bets
+    4
+    """
+
+    rows: tuple[str, ...]
+    most: list[float]  # the largest logarithm of a product, a row
+    ratios: list[float]  # the mean, a row
+    bets: int  # how many products there are in all
+
+
+class Descent(NamedTuple):
+    r"""What the steps of a run say of the first gap: $Y\le D+\sum\langle\xi_t,\delta_t\rangle$, one number a replication.
+
+    Reference: declared constants, in the theory pages.
+
+    >>> Descent(paid=[2.5], way=[1.0], gap=1.0, spread=0.1, rounding=0.0).gap
+    1.0
+    """
+
+    paid: list[float]  # Y, the sum of -<s_t, delta_t> - beta |delta_t|^2 / 2
+    way: list[float]  # the sum of |delta_t|^2
+    gap: float  # D
+    spread: float  # the root of the variance of <s_t, v>, for |v| = 1
+    rounding: float  # by how much Y may be off
+
+
+def most_evidence(bets: int) -> float:
+    """The logarithm that one of so many products reaches by chance with probability at most `PAIRS`, in all.
+
+    Reference: Ville (1939).
+
+    >>> round(most_evidence(4), 2)
+    6.68
+    """
+    return math.log(bets / PAIRS)
+
+
+def evidence_objection(claims: Claimed, seen: Seen) -> str:
+    """How samples contradict sigma, beta or independence, in words with the numbers; nothing if they do not.
 
     Args:
-        sigma: that was declared.
-        sums: by name, one number for each replication.
-        rounding: by how much equal sums may differ, relative to the largest of all.
+        claims: those of the constants.
+        seen: the bets of the run.
 
-    Reference: none; independent replications with noise are not equal.
+    Reference: declared constants, in the theory pages.
 
-    >>> dependence_objection(0.5, {"Q": [1.0, 1.0], "N": [2.0, 2.0]}, 1e-12)[:74]
-    'the 2 replications are equal, Q = 1 and N = 2 in each, though sigma = 0.5:'
-    >>> dependence_objection(0.5, {"Q": [1.0, 1.1], "N": [2.0, 2.0]}, 1e-12)
+    >>> from o2nc.conversions.evidence import Claims
+    >>> evidence_objection(Claims(sigma=0.5, beta=2.0), Seen(("noise",), most=[9.0], ratios=[16.0], bets=4))
+    'sigma = 0.5 or beta = 2 is too small: samples of successive rounds differ by more than beta allows, in the mean square by 8 where 2 sigma^2 = 0.5; of true constants this has probability 0.0005 at most'
+    >>> evidence_objection(Claims(sigma=0.5, beta=2.0), Seen(("noise",), most=[6.0], ratios=[1.3], bets=4))
+    ''
+    """  # noqa: E501
+    limit = most_evidence(seen.bets)
+    for name, most, ratio in zip(seen.rows, seen.most, seen.ratios, strict=True):
+        if not most < limit:
+            odds = f"of true constants this has probability {seen.bets * math.exp(-min(most, 700.0)):.1g} at most"
+            return f"{_contradiction(name, claims, ratio)}; {odds}"
+    return ""
+
+
+def _contradiction(name: str, claims: Claimed, ratio: float) -> str:
+    sigma, beta, twice = claims.sigma, claims.beta, 2 * claims.sigma**2
+    if name == "common":
+        return (
+            f"the replications are not independent, or sigma = {sigma:g} is too small: in the mean the square of the "
+            f"sum of their noise is {ratio:.3g} times what is possible: each needs noise of its own"
+        )
+    if name == "second":
+        return f"L or sigma is too small: the mean square of the samples is {ratio * claims.B**2:.3g}, and L^2 + sigma^2 is {claims.B**2:.3g}"
+    if name == "again":
+        return f"beta = {beta:g} is too small: in the mean square a sample changes {ratio:.3g} times as much as it allows"
+    by = f"{ratio * twice:.3g} where 2 sigma^2 = {twice:.3g}" if sigma else "more than rounding, where sigma = 0"
+    words = f"sigma = {sigma:g}" + (f" or beta = {beta:g}" if beta else "")
+    allowed = "beta" if beta else "L"
+    return f"{words} is too small: samples of successive rounds differ by more than {allowed} allows, in the mean square by {by}"
+
+
+def descent_objection(descent: Descent) -> str:
+    r"""How the steps of a run contradict the first gap, in words with the numbers; nothing if they do not.
+
+    With n replications the mean of Y is at most $D+\sigma\sqrt{w_k(1/\delta_k-1)/n}$ where the mean of
+    $\sum_t\|\delta_t\|^2$ is at most $w_k=2^kw_0$, with probability $1-\delta_k$, $\delta_k=\frac\delta{(k+1)(k+2)}$.
+
+    Reference: declared constants, in the theory pages; Cantelli (1929) and Doob (1953).
+
+    >>> descent_objection(Descent(paid=[2.5], way=[1.0], gap=1.0, spread=0.01, rounding=0.0))
+    'the gap, beta or sigma is too small: the steps have lowered f by 2.5, the gap is 1, and noise explains 0.687'
+    >>> descent_objection(Descent(paid=[2.5], way=[1.0], gap=1.0, spread=0.1, rounding=0.0))
     ''
     """
-    n, size = len(next(iter(sums.values()))), max(abs(each) for values in sums.values() for each in values)
-    if n < 2 or sigma == 0 or size == 0:
+    n, paid, way = len(descent.paid), fmean(descent.paid), fmean(descent.way)
+    noise = descent.rounding
+    if descent.spread > 0:
+        first = n * DESCENT * (descent.gap / (4 * descent.spread)) ** 2  # w_0: noise explains a part of the gap
+        k = max(0, math.ceil(math.log2(max(way, first) / first))) if first > 0 and way < math.inf else 1000
+        delta = DESCENT / ((k + 1) * (k + 2))
+        noise += descent.spread * math.sqrt(first * 2.0**k * (1 / delta - 1) / n)
+    if paid <= descent.gap + noise:
         return ""
-    if any(max(values) - min(values) > rounding * size for values in sums.values()):
-        return ""
-    numbers = " and ".join(f"{name} = {values[0]:.6g}" for name, values in sums.items())
     return (
-        f"the {n} replications are equal, {numbers} in each, though sigma = {sigma:g}: "
-        "each needs noise of its own, and without noise sigma is 0"
+        f"the gap, beta or sigma is too small: the steps have lowered f by {paid:.3g}, the gap is {descent.gap:.3g}, "
+        f"and noise explains {noise:.3g}"
     )
 
 
-def noise_objection(
-    constants: Declared, spread: Sequence[float], energy: Sequence[float], upper: tuple[float, float] | None
-) -> str:
-    r"""How the samples of replications contradict sigma, in words with the numbers; nothing if they do not.
+def energy_objection(energy: Sequence[float], T: int, sigma: float, bound: float) -> str:
+    r"""How the squares of all samples contradict a bound that was known before the run; nothing if they do not.
 
-    At $x_1$, which replications share, the mean of ``spread`` is an unbiased estimate of the variance. Over the run
-    $\frac1T\sum_tE\|s_t\|^2-\sigma^2\le\frac1T\sum_tE\|\nabla f(x_t)\|^2$, which the tight certificate bounds from
-    above: a sigma that is too small makes the lower bound too large and the upper one too small.
+    $X_i=\sum_t\|s_t\|^2/(T(\sigma^2+\text{bound}))\ge0$ has mean at most 1, so that the mean of
+    $\prod_i(1+\lambda(X_i-1))$ over some $\lambda$ exceeds $1/\delta$ with probability at most $\delta$.
 
     Args:
-        constants: those of the run.
-        spread: squared distances of the first samples from their mean, times n / (n - 1); none if x_1 is not shared.
         energy: the sum of the squared samples of each replication.
-        upper: the interval of a bound, the tight one or that of the theorem; None if there is none.
+        T: the number of rounds.
+        sigma: root of the declared variance.
+        bound: on the expected average squared gradient, known before the run.
 
-    Reference: none; the variance of a sample, and the identity behind `tight`.
+    Reference: declared constants, in the theory pages; Markov's inequality.
 
-    >>> from o2nc import Smooth
-    >>> noise_objection(Smooth(gap=1.0, beta=1.0, sigma=0.5, T=10), [1.0, 1.1, 0.9, 1.0], [0.0] * 4, None)
-    'sigma = 0.5 is too small: the variance of the samples at x1 is about 1, at least 0.472, and sigma^2 is 0.25'
+    >>> energy_objection([3.0, 5.0], T=2, sigma=1.0, bound=0.5)
+    ''
+    >>> energy_objection([3e6, 5e6], T=2, sigma=1.0, bound=0.5)[:83]
+    'the constants are too small: the average square of the samples is 2e+06, and at mos'
     """
-    sigma, T = constants.sigma, constants.T
-    if len(spread) > LEAST:
-        low, _ = mean_interval(spread, CONFIDENCE)
-        if low > sigma**2 * (1 + 1e-9):
-            return (
-                f"sigma = {sigma:g} is too small: the variance of the samples at x1 is about {fmean(spread):.3g}, "
-                f"at least {low:.3g}, and sigma^2 is {sigma**2:.3g}"
-            )
-    if len(energy) > 1 and upper is not None:
-        low = max(mean_interval([each / T - sigma**2 for each in energy], CONFIDENCE)[0], 0.0)
-        if low > upper[1]:
-            return (
-                f"sigma = {sigma:g}, beta or the gap is too small: they would make the average squared gradient at "
-                f"least {low:.3g} and at most {upper[1]:.3g}, which cannot be"
-            )
-    return ""
+    check_size("bound", bound)
+    most = T * (sigma**2 + bound)
+    if most == 0 or not energy:
+        return ""
+    ratios = [each / most for each in energy]
+    bets = [math.fsum(math.log(max(1 + stake * (x - 1), 1e-300)) for x in ratios) for stake in STAKES]
+    if max(bets) < math.log(len(STAKES) / ENERGY):
+        return ""
+    return (
+        f"the constants are too small: the average square of the samples is {fmean(energy) / T:.3g}, and at most "
+        f"{most / T:.3g} is expected, sigma^2 and the a-priori bound"
+    )
+
+
+def regret_objection(regret: float, energy: float, stated: float, rounding: float) -> str:
+    r"""How the regret of a run contradicts what the oracle states, in words; nothing if it does not.
+
+    Args:
+        regret: that was measured, on losses of this energy.
+        energy: the sum of $(\|p_t\|\|m_t\|)^2$.
+        stated: the bound of the oracle at that energy, for every sequence of losses.
+        rounding: by how much a sum may be off, relative to its terms.
+
+    Reference: Definition 1 (static regret minimization oracle).
+
+    >>> regret_objection(3.0, energy=4.0, stated=2.0, rounding=1e-12)
+    'the oracle states a regret of at most 2 for losses of energy 4, and it is 3'
+    >>> regret_objection(2.0, energy=4.0, stated=2.0, rounding=1e-12)
+    ''
+    """
+    if regret <= stated + rounding * (abs(regret) + math.sqrt(energy) + stated):
+        return ""
+    return f"the oracle states a regret of at most {stated:.6g} for losses of energy {energy:.6g}, and it is {regret:.6g}"

@@ -1,14 +1,16 @@
 """Algorithm 1 for a horizon that nobody knows: phases, each twice as long as the one before."""
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate, theorem1_doubling
+from ..certificates.declared import Descent
 from ..certificates.theorem_1 import KAPPA_LIMIT
 from ..constants import PaperSmooth, Smooth
-from ..vectors import Vector, leaf, where, zeros_like
+from ..vectors import Vector, inner, leaf, where, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples, registry
 from .smooth import SmoothConversion
 from .tracked import Tracked, first_round
@@ -20,6 +22,8 @@ class DoublingState(NamedTuple):
     run: Tracked  # what Algorithm 1 remembers; its sums are those of all phases
     t: Array  # the round of the phase, from 1 to T, (1,)
     T: Array  # the length of the phase, (1,)
+    paid: Array  # sum of -<s_t, dx_t> - beta |dx_t|^2 / 2, (..., 1)
+    way: Array  # sum of |dx_t|^2, (..., 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +74,8 @@ class DoublingConversion(SmoothConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> DoublingState:
         """The first round of the first phase."""
-        run = first_round(self.oracle, x)
-        return DoublingState(run=run, t=run.t, T=run.t * self.constants.T)
+        run, zero = first_round(self.oracle, x, self.claims), zero_scalar(x)
+        return DoublingState(run=run, t=run.t, T=run.t * self.constants.T, paid=zero, way=zero)
 
     def update(
         self, s: Vector, state: DoublingState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -80,16 +84,25 @@ class DoublingConversion(SmoothConversion):
         c, T = self.constants, _xp.like(state.T, leaf(state.run.m))
         a = c.G / _xp.namespace(T).sqrt(_xp.at_least(c.sigma**2 * T, c.G**2))
         dx, run = self.step(s, state.run, a, a / (64 * c.beta))
+        length = inner(dx, dx)
         is_last, xp = state.t == state.T, _xp.namespace(state.t)
         return dx, DoublingState(
             run=run._replace(m=where(is_last, zeros_like(run.m), run.m)),
             t=xp.where(is_last, xp.ones_like(state.t), state.t + 1),
             T=xp.where(is_last, 2 * state.T, state.T),
+            paid=state.paid - inner(s, dx) - c.beta / 2 * length,
+            way=state.way + length,
         )
 
     def tracked(self, state: DoublingState) -> Tracked:
         """The run."""
         return state.run
+
+    def descent(self, state: DoublingState) -> Descent:
+        """The smoothness of f along the steps, against the range."""
+        paid, way, c = _xp.floats(state.paid), _xp.floats(state.way), self.constants
+        rounding = _xp.floats(state.run.t)[0] * _xp.machine_eps(state.way) * (fmean(map(abs, paid)) + fmean(way))
+        return Descent(paid, way, gap=c.M, spread=c.sigma, rounding=rounding)
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 1 with phases."""

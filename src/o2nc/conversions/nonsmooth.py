@@ -12,7 +12,9 @@ from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
+from ..certificates.declared import Descent
 from .base import Answer, Samples, as_scalar, check_given, check_uniform, registry
+from .evidence import Claims
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 
@@ -81,7 +83,7 @@ class NonsmoothConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
         """m_1 = 0. Without ``tau`` the output is y_bar_T, of which the theorem does not speak."""
-        run, zero, T = first_round(self.oracle, x), zero_scalar(x), self.constants.T
+        run, zero, T = first_round(self.oracle, x, self.claims), zero_scalar(x), self.constants.T
         average = no_average(x, tau, T, T + 1)
         return NonsmoothState(run, zeros_like(x), r=zero, c=zero, average=average, norms=zero, v=zero, spread=zero)
 
@@ -104,6 +106,7 @@ class NonsmoothConversion(TrackedConversion):
         Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
         r = as_scalar(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
+        run = self.watched(state.run, run, s, dy)
         return dy, NonsmoothState(run, Uz, r, c, average, norms, v, state.spread + c * v)
 
     def output(self, state: NonsmoothState, x: Vector) -> Vector:
@@ -113,7 +116,7 @@ class NonsmoothConversion(TrackedConversion):
     def objection(self, state: NonsmoothState, samples: Samples | None = None) -> str:
         """Also an output whose round was not drawn."""
         drawn = max(_xp.floats(state.average.tau)) <= self.constants.T
-        return super().objection(state) or ("" if drawn else "the round tau of the output was not drawn")
+        return super().objection(state, samples) or ("" if drawn else "the round tau of the output was not drawn")
 
     def tight(self, state: NonsmoothState, samples: Samples) -> Answer:
         """`o2nc.certificates.tight_nonsmooth` from the trackers and the spread of the points, or why there is none."""
@@ -124,7 +127,16 @@ class NonsmoothConversion(TrackedConversion):
         tracker = (state.norms + (1 / a - 1) * _xp.namespace(length).sqrt(length)) / T  # the last weight is 1 / (a T)
         spread = (state.spread - state.c * state.v) / T + (1 - self.constants.tau_cdf(T - 1)) * state.v
         found = tight_nonsmooth(self.constants, _xp.floats(tracker), _xp.floats(spread))
-        return self.noted(found, samples)
+        return self.noted(found, state, samples)
+
+    def claimed(self) -> Claims:
+        """The bound on the gradient, and the variance."""
+        c = self.constants
+        return Claims(sigma=c.sigma, apart=2 * c.L, B=c.B)
+
+    def descent(self, state: NonsmoothState) -> Descent:
+        """The range along the steps: at a uniform point of a step the gradient has the slope of f in the mean."""
+        return self.descended(state.run, G=1.0, curvature=0.0, eta=self.constants.eta, beta=0.0, gap=self.constants.M)
 
     def tracked(self, state: NonsmoothState) -> Tracked:
         """The part that Algorithm 1 has too."""

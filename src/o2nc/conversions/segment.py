@@ -71,7 +71,7 @@ class SegmentConversion(SmoothConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> SegmentState:
         """m_1 = 0, so that y_1 = x_1."""
-        return SegmentState(first_round(self.oracle, x), Um=zeros_like(x), r=zero_scalar(x) + (self.r or 0.0))
+        return SegmentState(first_round(self.oracle, x, self.claims), Um=zeros_like(x), r=zero_scalar(x) + (self.r or 0.0))
 
     def update(
         self, s: Vector, state: SegmentState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -85,7 +85,8 @@ class SegmentConversion(SmoothConversion):
         run = one_round(self.oracle, state.run, loss, state.Um, float(self.constants.a), self.constants.G0)
         Um = act(self.oracle.play(run.oracle, run.m), run.m)
         r = state.r if r is None else as_scalar(r, zero_scalar(s))
-        return (state.Um * (1 - state.r) + Um * r) * -eta, SegmentState(run, Um, r)
+        dy = (state.Um * (1 - state.r) + Um * r) * -eta
+        return dy, SegmentState(self.watched(state.run, run, s, dy), Um, r)
 
     def tracked(self, state: SegmentState) -> Tracked:
         """The part that Algorithm 1 has too."""

@@ -1,11 +1,12 @@
 """Algorithm 1: smooth nonconvex optimization by static regret."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .. import _xp
 from ..certificates import Certificate, clipped_step, one_run, theorem1, theorem_sharp, theorem_sharp_clipped, tight
-from ..certificates.declared import noise_objection
+from ..certificates.declared import ENERGY, Descent, energy_objection
 from ..checks import check_number
 from ..constants import PaperSmooth, Smooth, SmoothConstants
 from ..constants.rates import is_too_small
@@ -15,6 +16,7 @@ from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Scalar, Vector, check_like, project_ball
 from .base import Answer, Samples, registry
+from .evidence import Claims
 from .tracked import Tracked, TrackedConversion, first_round, one_round
 
 UNCLIPPED = "this certificate is about samples that are not clipped"
@@ -68,7 +70,7 @@ class SmoothConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> Any:
         """m_1 = 0."""
-        return first_round(self.oracle, x)
+        return first_round(self.oracle, x, self.claims)
 
     def update(
         self, s: Vector, state: Any, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -83,8 +85,9 @@ class SmoothConversion(TrackedConversion):
         """A round of Algorithm 1 with these rates."""
         check_like("s", s, now.m)
         Um = act(self.oracle.play(now.oracle, now.m), now.m)  # line 3
-        loss = self.loss(s, now.m, eta)  # line 5
-        return Um * -eta, one_round(self.oracle, now, loss, Um, a, self.constants.G0)  # lines 6, 7
+        loss, dx = self.loss(s, now.m, eta), Um * -eta  # lines 5, 6
+        after = one_round(self.oracle, now, loss, Um, a, self.constants.G0)  # line 7
+        return dx, self.watched(now, after, s, dx)
 
     def loss(self, s: Vector, m: Vector, eta: Scalar) -> Loss:
         """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
@@ -159,8 +162,8 @@ class SmoothConversion(TrackedConversion):
             return UNCLIPPED
         found = self._estimated(state, samples)
         if found.bound < 0:
-            return f"the tight bound on a square is negative, {found.bound:.3g}: sigma is too small, or the run short"
-        return self.noted(found, samples)
+            return f"the tight bound on a square is negative, {found.bound:.3g}: by chance, or a constant is too small"
+        return self.noted(found, state, samples)
 
     def _estimated(self, state: Any, samples: Samples) -> Certificate:
         sums = {name: _xp.floats(values) for name, values in self.sums(state).items() if name in ("Q", "N", "W")}
@@ -170,15 +173,46 @@ class SmoothConversion(TrackedConversion):
         """The tight certificate of Algorithm 1."""
         return tight(self.constants, **sums)
 
+    def claimed(self) -> Claims:
+        """The variance, and the smoothness of f; clipped samples are biased."""
+        c, bias = self.constants, 0.0 if self.constants.noise is None else self.constants.noise.bias
+        sigmas = [] if c.noise is None else [c.noise.sigma]
+        return Claims(sigma=min(sigmas if self.clips else [c.sigma, *sigmas]), beta=c.beta, apart=2 * bias)
+
+    def descent(self, state: Any) -> Descent:
+        """The smoothness of f along the steps, against D."""
+        c, eta = self.constants, self.constants.eta
+        return self.descended(self.tracked(state), c.G, self.kappa * c.beta * eta / 2, eta, c.beta, c.D)
+
+    @property
+    def projects(self) -> bool:
+        """Whether the range is known."""
+        return self.constants.G0 is not None
+
     def objection(self, state: Any, samples: Samples | None = None) -> str:
-        """Also constants that are too small for the samples: for the tight bound, or for the theorem."""
-        why = super().objection(state)
-        if why or samples is None or self.constants.practical or self.clips:
-            return why
-        bounds = [self._estimated(state, samples), TrackedConversion.certificate(self, state)]
-        known = [bound.interval for bound in bounds if isinstance(bound, Certificate) and bound.interval]
-        upper = min(known, key=lambda ends: ends[1], default=None)
-        return noise_objection(self.constants, samples.spread, samples.energy, upper)
+        """Also what the certificate of one run, or the squares of the samples, contradict."""
+        return super().objection(state, samples) or self._negative(state) or self._too_much_energy(state, samples)
+
+    def _negative(self, state: Any) -> str:
+        """That the bound of one run on a square is negative, which has a small probability."""
+        c, sums = self.constants, {name: _xp.floats(values) for name, values in self.sums(state).items()}
+        rounds = int(sums["rounds"][0])
+        if c.noise is None or c.practical or len(sums["Q"]) > 1 or rounds == 0:
+            return ""
+        found = self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"}, delta=ENERGY)
+        if found.bound >= 0:
+            return ""
+        return f"the bound on a square is negative, {found.bound:.3g}: the declared noise, beta or gap is too small"
+
+    def _too_much_energy(self, state: Any, samples: Samples | None) -> str:
+        """Squares of samples that are larger than the bound that was known before the run allows."""
+        now, c = self.tracked(state), self.constants
+        if samples is None or self.clips or self.hypothesis(int(_xp.floats(now.t)[0]) - 1):
+            return ""
+        known = self.a_priori(now.m)
+        if not isinstance(known, Certificate) or known.bound == math.inf:
+            return ""
+        return energy_objection(samples.energy, c.T, c.sigma, max(known.bound, 0.0))
 
     def energy(self) -> float:
         """With the curvature of the loss."""

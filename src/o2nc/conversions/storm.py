@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _xp
+from .._xp import Array
 from ..certificates import Certificate, theorem_storm, theorem_storm_decreasing
-from ..certificates.declared import noise_objection
+from ..certificates.declared import Descent
 from ..checks import check_number
 from ..constants import VarianceReduced
 from ..losses import DescentLoss, LinearLoss, Loss, PredictionLoss
 from ..operators import act
 from ..oracles.base import Oracle, stated_bound
 from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
-from .base import Answer, Samples, check_given, registry
+from .base import Answer, check_given, registry
+from .evidence import Claims
 from .tracked import Tracked, TrackedConversion, first_round, learned
 
 
@@ -83,7 +85,7 @@ class StormConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> StormState:
         """Nothing is tracked yet: m_1 comes with the first round."""
-        return StormState(first_round(self.oracle, x), away=zeros_like(x))
+        return StormState(first_round(self.oracle, x, self.claims), away=zeros_like(x))
 
     def update(
         self,
@@ -103,7 +105,8 @@ class StormConversion(TrackedConversion):
         m = state.away * (1 - self.rate(now)) + again
         Um = act(self.oracle.play(now.oracle, m), m)
         after = learned(self.oracle, now, self.loss(s, m), Um)._replace(m=m)
-        return Um * -self.constants.eta, StormState(after, away=m - s)
+        dx = Um * -self.constants.eta
+        return dx, StormState(self.watched(now, after, s, dx, again), away=m - s)
 
     def rate(self, now: Tracked) -> Scalar:
         """The weight of the last round: a, or max{a, 1/t} of that round."""
@@ -137,10 +140,24 @@ class StormConversion(TrackedConversion):
             return self.theorem(bound, label="a-priori")
         return "the oracle states no regret bound that holds without a bound on the trackers"
 
-    def objection(self, state: StormState, samples: Samples | None = None) -> str:
-        """No contractions, but for the prediction loss; or a sigma that is too small for the first samples."""
-        why = self.dependence(state) if self.kappa is None else super().objection(state)
-        return why or ("" if samples is None else noise_objection(self.constants, samples.spread, [], None))
+    def claimed(self) -> Claims:
+        """The variance, and the smoothness of the samples in mean square."""
+        return Claims(sigma=self.constants.sigma, beta=self.constants.beta, twice=True)
+
+    def descent(self, state: StormState) -> Descent:
+        """The smoothness of f along the steps, against D."""
+        c = self.constants
+        curvature = 0.5 if self.kappa is None else self.kappa * c.beta * c.eta / 2
+        return self.descended(state.run, 1.0, curvature, c.eta, c.beta, c.gap)
+
+    @property
+    def projects(self) -> bool:
+        """Never."""
+        return False
+
+    def sums(self, state: StormState) -> dict[str, Array]:
+        """Without the count of longer steps for the prediction loss, which any operator may serve."""
+        return {name: v for name, v in super().sums(state).items() if name != "longer" or self.kappa is not None}
 
 
 EXAMPLE = VarianceReduced(gap=2.0, beta=1.0, sigma=0.5, T=100)

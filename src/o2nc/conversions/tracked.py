@@ -1,20 +1,29 @@
 """The round that Algorithms 1 and 2 and their relatives share, and what their certificates need of it."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate
-from ..certificates.declared import dependence_objection
+from ..certificates.declared import (
+    Descent,
+    descent_objection,
+    evidence_objection,
+    most_evidence,
+    regret_objection,
+)
 from ..certificates.replications import labelled
 from ..constants import Nonsmooth, SmoothConstants, VarianceReduced
 from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
+from .evidence import Claims, bets_of, no_evidence, replications, seen
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
@@ -41,13 +50,15 @@ class Tracked(NamedTuple):
     W: Array  # sum of |U_t m_t|^2, (..., 1)
     clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
     longer: Array  # rounds in which U_t m_t was longer than m_t, which no contraction makes, (..., 1)
+    E: Array  # sum of (|p_t| |m_t|)^2, the energy of the losses, (..., 1)
+    evidence: Any = ()  # an `Evidence` on the declared constants; () if nothing is declared
 
 
-def first_round(oracle: Oracle, x: Vector) -> Tracked:
+def first_round(oracle: Oracle, x: Vector, claims: Claims | None = None) -> Tracked:
     """m_1 = 0, and nothing summed."""
     check_vector("x", x)
-    zero = zero_scalar(x)
-    return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 6)
+    zero, evidence = zero_scalar(x), () if claims is None else no_evidence(x, claims)
+    return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 7, evidence)
 
 
 def one_round(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, a: Scalar, radius: float | None) -> Tracked:
@@ -63,6 +74,7 @@ def learned(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector) -> Tracked:
     """Learn from the loss and sum; the tracker stays."""
     s, m = loss.s, loss.m
     product, square, played, length = inner(s, m), inner(m, m), inner(s, Um), inner(Um, Um)
+    energy = loss.energy(inner(s, s), square)
     is_longer = length > (1 + ROUNDING) * square + _xp.smallest_normal(length)
     return now._replace(
         oracle=oracle.learn(now.oracle, loss),
@@ -72,6 +84,7 @@ def learned(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector) -> Tracked:
         N=now.N + square,
         W=now.W + length,
         longer=now.longer + _xp.indicator(is_longer, length),
+        E=now.E + energy,
     )
 
 
@@ -144,7 +157,8 @@ class TrackedConversion(Conversion):
         rounds = int(_xp.floats(sums["rounds"])[0])
         if why := self.hypothesis(rounds) or self.objection(state):
             return why
-        return labelled(lambda regret, **details: self.proved(regret, rounds, **details), _xp.floats(sums["regret"]))
+        theorem = lambda regret, **details: self.proved(regret, rounds, **details)
+        return self.noted(labelled(theorem, _xp.floats(sums["regret"])), state)
 
     def a_priori(self, x: Vector) -> Answer:
         """The theorem with the bound that the oracle states."""
@@ -156,10 +170,17 @@ class TrackedConversion(Conversion):
             return "the regret bound of the oracle needs the range of the objective, `M` of its constants"
         return "the oracle states no regret bound"
 
-    def noted(self, found: Certificate, samples: Samples) -> Certificate:
-        """The certificate, with a note if the first samples of all replications are equal."""
-        sigma, n = self.constants.sigma, len(samples.spread)
-        if sigma == 0 or n == 0 or any(samples.spread):
+    def noted(self, found: Certificate, state: Any, samples: Samples | None = None) -> Certificate:
+        """The certificate, with a note and no interval if replications are equal; a note if their first samples are."""
+        sigma, n, now = self.constants.sigma, replications(self.tracked(state).m), self.tracked(state)
+        if sigma == 0 or n < 2:
+            return found
+        sums, rounding = [_xp.floats(v) for v in (now.Q, now.N)], ROUNDINGS * _xp.machine_eps(now.N)
+        size = max(abs(value) for values in sums for value in values)
+        if all(max(values) - min(values) <= rounding * size for values in sums):
+            note = f"all {n} replications are equal though sigma = {sigma:g}, so there is no interval"
+            return replace(found, interval=None, note=f"{note}: is their noise their own?")
+        if samples is None or not samples.spread or any(samples.spread):
             return found
         note = f"the first sample is equal in all {n} replications though sigma = {sigma:g}: is their noise their own?"
         return replace(found, note=note)
@@ -168,20 +189,76 @@ class TrackedConversion(Conversion):
         """The bound on the energy of the losses that the constants give."""
         return self.constants.energy()
 
+    @cached_property
+    def claims(self) -> Claims | None:
+        """What the constants claim of samples; None if they were estimated."""
+        return None if self.constants.practical else self.claimed()
+
+    @abstractmethod
+    def claimed(self) -> Claims:
+        """What the constants claim of samples."""
+
+    def watched(self, before: Tracked, after: Tracked, s: Vector, dy: Vector, again: Vector | None = None) -> Tracked:
+        """The state after a round with the evidence of its sample, whose point moves on by ``dy``."""
+        if self.claims is None:
+            return after
+        return after._replace(evidence=seen(before.evidence, before.t, s, inner(dy, dy), self.claims, again))
+
+    @abstractmethod
+    def descent(self, state: Any) -> Descent:
+        """What the steps of a run say of the first gap."""
+
     def objection(self, state: Any, samples: Samples | None = None) -> str:
-        """Constants that are too small, operators that are no contractions, replications that are not independent."""
-        seen = {name: _xp.floats(values) for name, values in self.sums(state).items()}
-        share = fmean(seen["clipped"]) / max(seen["rounds"][0], 1)
+        """Which hypothesis the run contradicts: the constants, the oracle, or the independence of replications."""
+        sums = {name: _xp.floats(values) for name, values in self.sums(state).items()}
+        share = fmean(sums["clipped"]) / max(sums["rounds"][0], 1) if self.projects else 0.0
         if share > CLIPPED_LIMIT:
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
-        if rounds := int(max(seen.get("longer", [0]))):
+        if rounds := int(max(sums.get("longer", [0]))):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
-        return self.dependence(state)
-
-    def dependence(self, state: Any) -> str:
-        """Replications that are equal though there is noise, in words; nothing if they differ."""
-        if self.constants.practical:
+        if self.claims is None:
             return ""
+        return self._contradicted(state) or self._too_much_regret(state)
+
+    def _contradicted(self, state: Any) -> str:
+        """What the samples say of the constants."""
+        claims: Any = self.claims
+        bets = bets_of(self.tracked(state).evidence, claims)
+        return evidence_objection(claims, bets) or descent_objection(self.descent(state))
+
+    def suspicion(self, state: Any) -> Array | None:
+        """How much the best bet has won, less what contradicts the constants, in logarithms, (): positive if it does."""
+        evidence = self.tracked(state).evidence
+        if evidence == ():
+            return None
+        return _xp.namespace(evidence.most).max(evidence.most) - most_evidence(math.prod(evidence.most.shape))
+
+    @property
+    def projects(self) -> bool:
+        """Whether the tracker is projected."""
+        return True
+
+    def _too_much_regret(self, state: Any) -> str:
+        """A regret above what the oracle states for the energy of these losses."""
         now = self.tracked(state)
-        sums = {name: _xp.floats(getattr(now, name)) for name in ("Q", "N")}
-        return dependence_objection(self.constants.sigma, sums, ROUNDINGS * _xp.machine_eps(now.N))
+        if getattr(self.oracle, "in_expectation", False):
+            return ""
+        rounding = _xp.machine_eps(now.E) * float(_xp.floats(now.t)[0])
+        for regret, energy in zip(_xp.floats(now.regret), _xp.floats(now.E), strict=True):
+            if why := regret_objection(regret, energy, stated_bound(self.oracle, now.m, energy), rounding):
+                return why
+        return ""
+
+    def descended(self, now: Tracked, G: float, curvature: float, eta: float, beta: float, gap: float) -> Descent:
+        """The steps -eta U_t m_t against the gap, for losses c (-<s, v> + q |v|^2) with G = 1/c, ``curvature`` = q."""
+        claims: Any = self.claims
+        Q, N, W, regret, t = (_xp.floats(v) for v in (now.Q, now.N, now.W, now.regret, now.t))
+        aligned = [q + curvature * (w - n) - G * r for q, n, w, r in zip(Q, N, W, regret, strict=True)]
+        sizes = [abs(q) + n + w + abs(G * r) for q, n, w, r in zip(Q, N, W, regret, strict=True)]
+        return Descent(
+            paid=[eta * v - beta * eta**2 / 2 * w for v, w in zip(aligned, W, strict=True)],
+            way=[eta**2 * w for w in W],
+            gap=gap,
+            spread=claims.B if claims.B < math.inf else claims.sigma,
+            rounding=t[0] * _xp.machine_eps(now.N) * eta * fmean(sizes),
+        )
