@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _xp
 from ._again import Again
+from ._independence import Independence
 from ._result import Result
 from .checks import brief, check_horizon, check_seed
 from .constants import Nonsmooth, SmoothConstants, VarianceReduced
@@ -127,7 +128,7 @@ def minimize(
         return chosen.update(s, state, x, r=r, value=value, **({"again": again} if needs_again else {}))
 
     update, samples_of = _xp.compiled(one_update, leaf(x1)), Again(gradient, rng)
-    x, drawn, energy = x1, zeros_like(x1), zero_scalar(x1)
+    x, drawn, energy, independence = x1, zeros_like(x1), zero_scalar(x1), Independence(x1, chosen.claims)
     trajectory: list[Vector] = []
     for t in progress(range(1, T + 1), show_progress):
         again = None
@@ -152,13 +153,14 @@ def minimize(
         f = _value(value, x, rng) if needs_value else None
         dx, state = update(s, state, x, r, f, again)
         check_like("dx", dx, x)
+        independence.add(t, s, x, dx)
         if t in of_output:
             drawn = where(tau == t, chosen.output(state, x), drawn)
         x = x + dx
         if callback is not None:
             callback(t, x, state)
 
-    samples = Samples(first, spread, _xp.floats(energy))
+    samples = Samples(first, spread, _xp.floats(energy), independence.objection())
     answers = {"certificate": chosen.certificate(state), "a_priori": chosen.a_priori(x1)}
     answers["tight"] = chosen.tight(state, samples)
     if why := chosen.objection(state, samples):

@@ -46,7 +46,7 @@ def gathered(v: Any) -> Any:
 
 
 def is_sharded(v: Array) -> bool:
-    """Whether ``v`` is a DTensor of torch, of which this process holds a part; torch may be built without them."""
+    """Whether ``v`` is a DTensor of torch, in parts; torch may be built without them."""
     return hasattr(v, "full_tensor")
 
 
@@ -91,7 +91,7 @@ def inverse(v: Array) -> Array:
     """1 / v, and 0 for what is so small, or negative, that 1 / v may be infinite or has no meaning."""
     xp = namespace(v)
     if array_api_compat.is_numpy_array(v):  # in few calls, since it is often few numbers
-        found: Array = xp.divide(1, v, out=xp.zeros_like(v), where=v >= _smallest_normal(xp, v.dtype))
+        found: Array = xp.divide(1, v, out=xp.zeros_like(v), where=v >= _precision(xp, v.dtype)[1])
         return found
     normal = v >= smallest_normal(v)
     return xp.where(normal, 1 / xp.where(normal, v, xp.ones_like(v)), xp.zeros_like(v))
@@ -268,10 +268,7 @@ def when(condition: Array, function: Callable[..., Any], *values: Any) -> Any:
 
 
 def only(condition: Array, function: Callable[..., tuple[Array, ...]], *values: Array) -> tuple[Array, ...]:
-    """``function`` of the arrays where ``condition``, with one entry, holds; else the arrays.
-
-    NumPy does not compute what is not needed. Other libraries choose with `where`: they can trace it, and never wait.
-    """
+    """``function`` of the arrays where ``condition``, with one entry, holds; else the arrays. Only NumPy skips work."""
     if array_api_compat.is_numpy_array(condition):
         return function(*values) if bool(condition) else values
     xp = namespace(condition)
@@ -324,17 +321,17 @@ def device(v: Array) -> Any:
 
 def machine_eps(v: Array) -> float:
     """The relative precision of the floating dtype of ``v``."""
-    return float(namespace(v).finfo(v.dtype).eps)
+    return _precision(namespace(v), v.dtype)[0]
 
 
 def smallest_normal(v: Array) -> float:
     """The smallest positive number of full precision in the floating dtype of ``v``."""
-    return float(namespace(v).finfo(v.dtype).smallest_normal)
+    return _precision(namespace(v), v.dtype)[1]
 
 
 @cache
-def _smallest_normal(xp: Any, dtype: Any) -> float:
-    return float(xp.finfo(dtype).smallest_normal)
+def _precision(xp: Any, dtype: Any) -> tuple[float, float]:
+    return float(xp.finfo(dtype).eps), float(xp.finfo(dtype).smallest_normal)
 
 
 def is_floating(v: Array) -> bool:
@@ -344,8 +341,8 @@ def is_floating(v: Array) -> bool:
 
 def all_finite(v: Array) -> bool:
     """Whether every entry of ``v`` is finite."""
-    xp = namespace(v)
-    return bool(xp.all(xp.isfinite(v)))
+    found = namespace(v).isfinite(v)
+    return bool(found.all() if array_api_compat.is_numpy_array(v) else namespace(v).all(found))
 
 
 def number(value: Any) -> float:

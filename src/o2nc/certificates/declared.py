@@ -11,8 +11,10 @@ from typing import NamedTuple, Protocol
 from .arguments import check_size
 
 DELTA = 0.01  # the probability that true constants are contradicted
-PAIRS, DESCENT, ENERGY = DELTA / 2, DELTA / 4, DELTA / 4  # the parts of the three tests
-STAKES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the energy's bet
+PAIRS = DELTA / 4  # the part of bets on pairs of samples, and that of bets on their sum over replications
+DESCENT = DELTA / 5  # of the test of the steps
+SQUARES = DELTA / 10  # of the bet on squares, that of the certificate of one run, and that of first samples
+STAKES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the bets on independent numbers
 
 
 class Claimed(Protocol):
@@ -36,14 +38,20 @@ class Seen(NamedTuple):
 
     Reference: declared constants, in the theory pages.
 
-    >>> Seen(("noise",), most=[2.0], ratios=[1.1], bets=4).bets
-    4
+    >>> Seen(("noise",), most=[2.0], together=[[1.0], [0.5]], ratios=[1.1], runs=1).bets
+    2
     """
 
     rows: tuple[str, ...]
-    most: list[float]  # the largest logarithm of a product, a row
+    most: list[float]  # the largest logarithm that a product of one run ever had, a row
+    together: list[list[float]]  # the logarithms of the products over all runs, a stake, a row
     ratios: list[float]  # the mean, a row
-    bets: int  # how many products there are in all
+    runs: int
+
+    @property
+    def bets(self) -> int:
+        """How many there are in one run."""
+        return len(self.together) * len(self.rows)
 
 
 class Descent(NamedTuple):
@@ -51,26 +59,27 @@ class Descent(NamedTuple):
 
     Reference: declared constants, in the theory pages.
 
-    >>> Descent(paid=[2.5], way=[1.0], gap=1.0, spread=0.1, rounding=0.0).gap
+    >>> Descent(paid=[2.5], way=[1.0], gap=1.0, guess=1.0, spread=0.1, rounding=0.0).gap
     1.0
     """
 
     paid: list[float]  # Y, the sum of -<s_t, delta_t> - beta |delta_t|^2 / 2
     way: list[float]  # the sum of |delta_t|^2
     gap: float  # D
+    guess: float  # of the way, from the constants: the level where the test is best
     spread: float  # the root of the variance of <s_t, v>, for |v| = 1
     rounding: float  # by how much Y may be off
 
 
 def most_evidence(bets: int) -> float:
-    """The logarithm that one of so many products reaches by chance with probability at most `PAIRS`, in all.
+    """The logarithm that one of so many products reaches by chance with probability at most half of `PAIRS`, in all.
 
     Reference: Ville (1939).
 
     >>> round(most_evidence(4), 2)
-    6.68
+    8.07
     """
-    return math.log(bets / PAIRS)
+    return math.log(2 * bets / PAIRS)
 
 
 def evidence_objection(claims: Claimed, seen: Seen) -> str:
@@ -83,26 +92,72 @@ def evidence_objection(claims: Claimed, seen: Seen) -> str:
     Reference: declared constants, in the theory pages.
 
     >>> from o2nc.conversions.evidence import Claims
-    >>> evidence_objection(Claims(sigma=0.5, beta=2.0), Seen(("noise",), most=[9.0], ratios=[16.0], bets=4))
-    'sigma = 0.5 or beta = 2 is too small: samples of successive rounds differ by more than beta allows, in the mean square by 8 where 2 sigma^2 = 0.5; of true constants this has probability 0.0005 at most'
-    >>> evidence_objection(Claims(sigma=0.5, beta=2.0), Seen(("noise",), most=[6.0], ratios=[1.3], bets=4))
+    >>> bets = Seen(("noise",), most=[9.0], together=[[9.0]], ratios=[16.0], runs=1)
+    >>> print(evidence_objection(Claims(sigma=0.5, eta=0.1, beta=2.0), bets)[:80])
+    sigma = 0.5 or beta = 2 is too small: samples of successive rounds differ by mor
+    >>> evidence_objection(Claims(sigma=0.5, eta=0.1, beta=2.0), bets._replace(most=[6.0], together=[[6.0]]))
     ''
-    """  # noqa: E501
-    limit = most_evidence(seen.bets)
-    for name, most, ratio in zip(seen.rows, seen.most, seen.ratios, strict=True):
-        if not most < limit:
-            odds = f"of true constants this has probability {seen.bets * math.exp(-min(most, 700.0)):.1g} at most"
-            return f"{_contradiction(name, claims, ratio)}; {odds}"
+    """
+    one, all_runs = most_evidence(seen.bets * seen.runs), most_evidence(seen.bets)
+    for k, (name, most, ratio) in enumerate(zip(seen.rows, seen.most, seen.ratios, strict=True)):
+        excess = max(most - one, max(row[k] for row in seen.together) - all_runs)
+        if not excess < 0:
+            return f"{_contradiction(name, claims, ratio)}; {_odds(excess)}"
     return ""
+
+
+def first_objection(sigma: float, apart: float, squares: Sequence[float]) -> str:
+    r"""How first samples at one point contradict sigma, in words with the numbers; nothing if they do not.
+
+    Args:
+        sigma: that was declared.
+        apart: how far their means may be apart.
+        squares: the squared distances of the first samples of disjoint pairs of replications, which share x_1.
+
+    Reference: declared constants, in the theory pages.
+
+    >>> first_objection(0.5, 0.0, [4.0] * 8)
+    'sigma = 0.5 is too small: the samples at x1 differ in the mean square by 4, and 2 sigma^2 = 0.5'
+    >>> first_objection(0.5, 0.0, [0.5] * 8)
+    ''
+    """
+    beyond = [max(math.sqrt(square) - apart, 0.0) ** 2 for square in squares]
+    if not any(beyond) or (sigma > 0 and not _won([square / (2 * sigma**2) for square in beyond])):
+        return ""
+    found = f"the samples at x1 differ in the mean square by {fmean(squares):.3g}, and 2 sigma^2 = {2 * sigma**2:.3g}"
+    return f"sigma = {sigma:g} is too small: {found}"
+
+
+def _won(ratios: Sequence[float]) -> bool:
+    """Whether a bet on independent nonnegative numbers of mean at most 1 has won more than it may."""
+    bets = [math.fsum(math.log(max(1 + stake * (x - 1), 1e-300)) for x in ratios) for stake in STAKES]
+    return max(bets) >= math.log(len(STAKES) / SQUARES)
+
+
+def dependence_objection(sigma: float, most: float, ratio: float, bets: int) -> str:
+    """How replications contradict that they are independent, in words with the numbers; nothing if they do not.
+
+    Reference: declared constants, in the theory pages.
+
+    >>> print(dependence_objection(0.5, most=20.0, ratio=7.0, bets=4)[:77])
+    the replications are not independent, or sigma = 0.5 is too small: in the mea
+    """
+    excess = most - math.log(bets / PAIRS)
+    if excess < 0:
+        return ""
+    return (
+        f"the replications are not independent, or sigma = {sigma:g} is too small: in the mean the square of the sum of "
+        f"their noise is {ratio:.3g} times what is possible, and each needs noise of its own; {_odds(excess)}"
+    )
+
+
+def _odds(excess: float) -> str:
+    """How likely such a bet is, which exceeds what is allowed by so much, in logarithms."""
+    return f"if all is true, this has probability {PAIRS * math.exp(-min(excess, 600.0)):.1g} at most"
 
 
 def _contradiction(name: str, claims: Claimed, ratio: float) -> str:
     sigma, beta, twice = claims.sigma, claims.beta, 2 * claims.sigma**2
-    if name == "common":
-        return (
-            f"the replications are not independent, or sigma = {sigma:g} is too small: in the mean the square of the "
-            f"sum of their noise is {ratio:.3g} times what is possible: each needs noise of its own"
-        )
     if name == "second":
         return f"L or sigma is too small: the mean square of the samples is {ratio * claims.B**2:.3g}, and L^2 + sigma^2 is {claims.B**2:.3g}"
     if name == "again":
@@ -121,16 +176,16 @@ def descent_objection(descent: Descent) -> str:
 
     Reference: declared constants, in the theory pages; Cantelli (1929) and Doob (1953).
 
-    >>> descent_objection(Descent(paid=[2.5], way=[1.0], gap=1.0, spread=0.01, rounding=0.0))
-    'the gap, beta or sigma is too small: the steps have lowered f by 2.5, the gap is 1, and noise explains 0.687'
-    >>> descent_objection(Descent(paid=[2.5], way=[1.0], gap=1.0, spread=0.1, rounding=0.0))
+    >>> descent_objection(Descent(paid=[2.5], way=[1.0], gap=1.0, guess=1.0, spread=0.01, rounding=0.0))
+    'the gap, beta or sigma is too small: the steps have lowered f by 2.5, the gap is 1, and noise explains 0.353'
+    >>> descent_objection(Descent(paid=[2.5], way=[1.0], gap=1.0, guess=1.0, spread=0.1, rounding=0.0))
     ''
     """
     n, paid, way = len(descent.paid), fmean(descent.paid), fmean(descent.way)
     noise = descent.rounding
     if descent.spread > 0:
-        first = n * DESCENT * (descent.gap / (4 * descent.spread)) ** 2  # w_0: noise explains a part of the gap
-        k = max(0, math.ceil(math.log2(max(way, first) / first))) if first > 0 and way < math.inf else 1000
+        first = max(n * DESCENT * (descent.gap / (4 * descent.spread)) ** 2, descent.guess)  # w_0
+        k = math.ceil(math.log2(max(way / first, 1.0))) if way < math.inf else 1000
         delta = DESCENT / ((k + 1) * (k + 2))
         noise += descent.spread * math.sqrt(first * 2.0**k * (1 / delta - 1) / n)
     if paid <= descent.gap + noise:
@@ -164,9 +219,7 @@ def energy_objection(energy: Sequence[float], T: int, sigma: float, bound: float
     most = T * (sigma**2 + bound)
     if most == 0 or not energy:
         return ""
-    ratios = [each / most for each in energy]
-    bets = [math.fsum(math.log(max(1 + stake * (x - 1), 1e-300)) for x in ratios) for stake in STAKES]
-    if max(bets) < math.log(len(STAKES) / ENERGY):
+    if not _won([each / most for each in energy]):
         return ""
     return (
         f"the constants are too small: the average square of the samples is {fmean(energy) / T:.3g}, and at most "

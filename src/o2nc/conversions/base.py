@@ -29,6 +29,7 @@ class Samples(NamedTuple):
     first: list[float]  # |s_1|^2
     spread: list[float]  # squared distances of the s_1 from their mean, times n / (n - 1); none if the x_1 differ
     energy: list[float]  # sum of |s_t|^2
+    dependence: str = ""  # why the replications are not independent, in words; nothing if they may be
 
 
 class Conversion(ABC):
@@ -102,6 +103,11 @@ class Conversion(ABC):
 
     def factor(self, state: State) -> Array | float | None:
         """The factor of the learning rate in the next round, (..., 1) or a number; None if there is no such rate."""
+        return None
+
+    @property
+    def claims(self) -> Any:
+        """What is claimed of samples, `o2nc.conversions.evidence.Claims`; None if nothing is."""
         return None
 
     def theorem(self, regret: float, rounds: int | None = None, **details: Any) -> Answer:

@@ -102,7 +102,8 @@ class DoublingConversion(SmoothConversion):
         """The smoothness of f along the steps, against the range."""
         paid, way, c = _xp.floats(state.paid), _xp.floats(state.way), self.constants
         rounding = _xp.floats(state.run.t)[0] * _xp.machine_eps(state.way) * (fmean(map(abs, paid)) + fmean(way))
-        return Descent(paid, way, gap=c.M, spread=c.sigma, rounding=rounding)
+        guess = c.T * c.eta**2 * (c.beta * c.M / 2 + c.a * c.sigma**2)
+        return Descent(paid, way, gap=c.M, guess=guess, spread=c.sigma, rounding=rounding)
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 1 with phases."""

@@ -106,7 +106,7 @@ class NonsmoothConversion(TrackedConversion):
         Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
         r = as_scalar(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
-        run = self.watched(state.run, run, s, dy)
+        run = run._replace(evidence=self.watched(state.run, s, None, inner(dy, dy) * (1 / eta**2)))
         return dy, NonsmoothState(run, Uz, r, c, average, norms, v, state.spread + c * v)
 
     def output(self, state: NonsmoothState, x: Vector) -> Vector:
@@ -132,7 +132,7 @@ class NonsmoothConversion(TrackedConversion):
     def claimed(self) -> Claims:
         """The bound on the gradient, and the variance."""
         c = self.constants
-        return Claims(sigma=c.sigma, apart=2 * c.L, B=c.B)
+        return Claims(c.sigma, eta=c.eta, apart=2 * c.L, B=c.B)
 
     def descent(self, state: NonsmoothState) -> Descent:
         """The range along the steps: at a uniform point of a step the gradient has the slope of f in the mean."""

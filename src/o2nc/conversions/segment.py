@@ -8,7 +8,7 @@ from ..certificates import Certificate, sharp_step, theorem1_segment, tight_segm
 from ..constants import PaperSmooth
 from ..constants.rates import is_too_small
 from ..operators import act
-from ..vectors import Vector, check_like, zero_scalar, zeros_like
+from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .base import as_scalar, registry
 from .smooth import EXAMPLE, SmoothConversion
 from .tracked import Tracked, first_round, one_round
@@ -86,7 +86,8 @@ class SegmentConversion(SmoothConversion):
         Um = act(self.oracle.play(run.oracle, run.m), run.m)
         r = state.r if r is None else as_scalar(r, zero_scalar(s))
         dy = (state.Um * (1 - state.r) + Um * r) * -eta
-        return dy, SegmentState(self.watched(state.run, run, s, dy), Um, r)
+        evidence = self.watched(state.run, s, None, inner(dy, dy) * (1 / eta**2))
+        return dy, SegmentState(run._replace(evidence=evidence), Um, r)
 
     def tracked(self, state: SegmentState) -> Tracked:
         """The part that Algorithm 1 has too."""

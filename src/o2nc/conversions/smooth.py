@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from .. import _xp
 from ..certificates import Certificate, clipped_step, one_run, theorem1, theorem_sharp, theorem_sharp_clipped, tight
-from ..certificates.declared import ENERGY, Descent, energy_objection
+from ..certificates.declared import SQUARES, Descent, energy_objection
 from ..checks import check_number
 from ..constants import PaperSmooth, Smooth, SmoothConstants
 from ..constants.rates import is_too_small
@@ -86,8 +87,8 @@ class SmoothConversion(TrackedConversion):
         check_like("s", s, now.m)
         Um = act(self.oracle.play(now.oracle, now.m), now.m)  # line 3
         loss, dx = self.loss(s, now.m, eta), Um * -eta  # lines 5, 6
-        after = one_round(self.oracle, now, loss, Um, a, self.constants.G0)  # line 7
-        return dx, self.watched(now, after, s, dx)
+        watch = partial(self.watched, now, s, None)
+        return dx, one_round(self.oracle, now, loss, Um, a, self.constants.G0, watch)  # line 7
 
     def loss(self, s: Vector, m: Vector, eta: Scalar) -> Loss:
         """What the oracle is shown: the paper's linear loss for kappa = 0, else the descent loss."""
@@ -177,7 +178,8 @@ class SmoothConversion(TrackedConversion):
         """The variance, and the smoothness of f; clipped samples are biased."""
         c, bias = self.constants, 0.0 if self.constants.noise is None else self.constants.noise.bias
         sigmas = [] if c.noise is None else [c.noise.sigma]
-        return Claims(sigma=min(sigmas if self.clips else [c.sigma, *sigmas]), beta=c.beta, apart=2 * bias)
+        sigma = min(sigmas if self.clips else [c.sigma, *sigmas])
+        return Claims(sigma, eta=c.eta, beta=c.beta, apart=2 * bias)
 
     def descent(self, state: Any) -> Descent:
         """The smoothness of f along the steps, against D."""
@@ -199,7 +201,7 @@ class SmoothConversion(TrackedConversion):
         rounds = int(sums["rounds"][0])
         if c.noise is None or c.practical or len(sums["Q"]) > 1 or rounds == 0:
             return ""
-        found = self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"}, delta=ENERGY)
+        found = self.one_run(T=rounds, **{name: sums[name][0] for name in "QNW"}, delta=SQUARES)
         if found.bound >= 0:
             return ""
         return f"the bound on a square is negative, {found.bound:.3g}: the declared noise, beta or gap is too small"

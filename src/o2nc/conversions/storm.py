@@ -1,6 +1,7 @@
 """Variance reduction: Algorithm 1 with the STORM tracker."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import _xp
@@ -104,9 +105,10 @@ class StormConversion(TrackedConversion):
         check_like("again", again, now.m)
         m = state.away * (1 - self.rate(now)) + again
         Um = act(self.oracle.play(now.oracle, m), m)
-        after = learned(self.oracle, now, self.loss(s, m), Um)._replace(m=m)
         dx = Um * -self.constants.eta
-        return dx, StormState(self.watched(now, after, s, dx, again), away=m - s)
+        watch = partial(self.watched, now, s, again)
+        after = learned(self.oracle, now, self.loss(s, m), Um, m, now.clipped, watch)
+        return dx, StormState(after, away=m - s)
 
     def rate(self, now: Tracked) -> Scalar:
         """The weight of the last round: a, or max{a, 1/t} of that round."""
@@ -142,7 +144,7 @@ class StormConversion(TrackedConversion):
 
     def claimed(self) -> Claims:
         """The variance, and the smoothness of the samples in mean square."""
-        return Claims(sigma=self.constants.sigma, beta=self.constants.beta, twice=True)
+        return Claims(self.constants.sigma, eta=self.constants.eta, beta=self.constants.beta, twice=True)
 
     def descent(self, state: StormState) -> Descent:
         """The smoothness of f along the steps, against D."""

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
@@ -23,7 +24,7 @@ from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
-from .evidence import Claims, bets_of, no_evidence, replications, seen
+from .evidence import Claims, bets_of, no_evidence, seen
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
@@ -61,30 +62,40 @@ def first_round(oracle: Oracle, x: Vector, claims: Claims | None = None) -> Trac
     return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 7, evidence)
 
 
-def one_round(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, a: Scalar, radius: float | None) -> Tracked:
+Watch = Callable[[Array], Any]  # from |U_t m_t|^2 to the evidence after the round
+
+
+def one_round(
+    oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, a: Scalar, radius: float | None, watch: Watch | None = None
+) -> Tracked:
     """Learn from the loss, track the sample, and sum; ``Um`` was played, ``radius`` is that of the tracker's ball."""
     tracker, clipped = now.m * (1 - a) + loss.s * a, now.clipped
     if radius is not None:
         tracker, norm = project_ball(tracker, radius)
         clipped = clipped + _xp.indicator(norm > radius**2 * (1 + 100 * _xp.machine_eps(norm)), norm)
-    return learned(oracle, now, loss, Um)._replace(m=tracker, clipped=clipped)
+    return learned(oracle, now, loss, Um, tracker, clipped, watch)
 
 
-def learned(oracle: Oracle, now: Tracked, loss: Loss, Um: Vector) -> Tracked:
-    """Learn from the loss and sum; the tracker stays."""
+def learned(
+    oracle: Oracle, now: Tracked, loss: Loss, Um: Vector, tracker: Vector, clipped: Array, watch: Watch | None
+) -> Tracked:
+    """Learn from the loss and sum."""
     s, m = loss.s, loss.m
     product, square, played, length = inner(s, m), inner(m, m), inner(s, Um), inner(Um, Um)
     energy = loss.energy(inner(s, s), square)
     is_longer = length > (1 + ROUNDING) * square + _xp.smallest_normal(length)
-    return now._replace(
+    return Tracked(
+        m=tracker,
         oracle=oracle.learn(now.oracle, loss),
         t=now.t + 1,
         regret=now.regret + loss.at(played, length) - loss.at(product, square),
         Q=now.Q + product,
         N=now.N + square,
         W=now.W + length,
+        clipped=clipped,
         longer=now.longer + _xp.indicator(is_longer, length),
         E=now.E + energy,
+        evidence=now.evidence if watch is None else watch(length),
     )
 
 
@@ -172,7 +183,8 @@ class TrackedConversion(Conversion):
 
     def noted(self, found: Certificate, state: Any, samples: Samples | None = None) -> Certificate:
         """The certificate, with a note and no interval if replications are equal; a note if their first samples are."""
-        sigma, n, now = self.constants.sigma, replications(self.tracked(state).m), self.tracked(state)
+        now = self.tracked(state)
+        sigma, n = self.constants.sigma, len(_xp.floats(now.N))
         if sigma == 0 or n < 2:
             return found
         sums, rounding = [_xp.floats(v) for v in (now.Q, now.N)], ROUNDINGS * _xp.machine_eps(now.N)
@@ -198,11 +210,11 @@ class TrackedConversion(Conversion):
     def claimed(self) -> Claims:
         """What the constants claim of samples."""
 
-    def watched(self, before: Tracked, after: Tracked, s: Vector, dy: Vector, again: Vector | None = None) -> Tracked:
-        """The state after a round with the evidence of its sample, whose point moves on by ``dy``."""
+    def watched(self, before: Tracked, s: Vector, again: Vector | None, moved: Array) -> Any:
+        """The evidence after a round with the sample s, whose point moves on by eta times the root of ``moved``."""
         if self.claims is None:
-            return after
-        return after._replace(evidence=seen(before.evidence, before.t, s, inner(dy, dy), self.claims, again))
+            return ()
+        return seen(before.evidence, before.t, s, moved, before.W, self.claims, again)
 
     @abstractmethod
     def descent(self, state: Any) -> Descent:
@@ -218,7 +230,8 @@ class TrackedConversion(Conversion):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
         if self.claims is None:
             return ""
-        return self._contradicted(state) or self._too_much_regret(state)
+        dependence = "" if samples is None else samples.dependence
+        return self._contradicted(state) or dependence or self._too_much_regret(state)
 
     def _contradicted(self, state: Any) -> str:
         """What the samples say of the constants."""
@@ -259,6 +272,7 @@ class TrackedConversion(Conversion):
             paid=[eta * v - beta * eta**2 / 2 * w for v, w in zip(aligned, W, strict=True)],
             way=[eta**2 * w for w in W],
             gap=gap,
+            guess=(self.horizon or 1) * eta**2 * (beta * gap / 2 + self.constants.a * claims.sigma**2 if beta else 1.0),
             spread=claims.B if claims.B < math.inf else claims.sigma,
             rounding=t[0] * _xp.machine_eps(now.N) * eta * fmean(sizes),
         )
