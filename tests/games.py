@@ -52,7 +52,7 @@ def hull(K=4, varying=False, opposite=False):
         return np.stack([-np.sum(s * (m @ A.T), axis=-1) for A in matrices(t)], axis=-1)
 
     return Arena(
-        set=Varying(rule, holds_identity=True) if varying else rule(1), d=1 if opposite else K, sample=sample,
+        set=Varying(rule, True, rule(1)) if varying else rule(1), d=1 if opposite else K, sample=sample,
         gradient=gradient, best=lambda G: np.eye(G.shape[-1])[np.argmin(G, axis=-1)],
         identity=np.eye(2 if opposite else K)[0], diameter=2**0.5, sup_diameter=1.0,
     )  # fmt: skip
@@ -66,7 +66,7 @@ def box(low=0.0, high=1.0, d=3, rule=None, common=None):
         m = np.ones(want.shape) if rng is None else rng.choice([-2.0, -1.0, 0.5, 1.0], size=want.shape)
         return -want / m, m
 
-    varying = Varying(lambda t: Box(*rule(int(np.asarray(t).item()))), holds_identity=common[1] == 1) if rule else None
+    varying = Varying(lambda t: Box(*rule(int(np.asarray(t).item()))), common[1] == 1, Box(low, high)) if rule else None
     return Arena(
         set=varying or Box(low, high), d=d, sample=sample, gradient=lambda s, m, t: -s * m,
         best=lambda G: np.where(G > 0, common[0], common[1]), identity=np.ones(d) if common[1] == 1 else None,
@@ -98,7 +98,7 @@ def spectral(low, d=2, varying=False):
     wide, narrow = SpectralBall(), PositiveContractions()
     rule = lambda t: wide if int(np.asarray(t).item()) % 2 else narrow
     return Arena(
-        set=Varying(rule, holds_identity=True) if varying else (narrow if low == 0 else wide), d=d, sample=sample,
+        set=Varying(rule, True, wide) if varying else (narrow if low == 0 else wide), d=d, sample=sample,
         gradient=gradient, best=best, identity=np.eye(d).ravel(),
         diameter=(2 if varying else 1 - low) * d**0.5, sup_diameter=np.nan,
     )  # fmt: skip

@@ -186,7 +186,9 @@ def test_one_noise_for_all_replications_is_found(make, n):
 
 def test_equal_replications_have_a_note_and_no_interval():
     rare = lambda x, rng: np.sin(x) + 0.0 * rng.normal(size=x.shape)  # noise that did not come
-    found = o2nc.minimize(rare, np.ones((4, 2)), oracle=Constant(), constants=Smooth(gap=2.0, beta=1.0, sigma=0.1, T=50))
+    found = o2nc.minimize(
+        rare, np.ones((4, 2)), oracle=Constant(), constants=Smooth(gap=2.0, beta=1.0, sigma=0.1, T=50)
+    )
     for certificate in (found.certificate, found.tight):
         assert certificate.interval is None
         assert "all 4 replications are equal though sigma = 0.1, so there is no interval" in certificate.note

@@ -119,7 +119,7 @@ def test_what_a_run_contradicts():
     noisy = lambda x, rng: np.sin(x) + rng.choice([-1.0, 1.0], size=x.shape)
     small = VarianceReduced(gap=4.0, beta=1.0, sigma=0.5, T=20)
     result = o2nc.minimize(noisy, np.full((64, 2), 1.5), StormConversion(Constant(), small))
-    assert "sigma = 0.5 is too small" in result.reason
+    assert "sigma = 0.5 or beta = 1 is too small" in result.reason
     twice = Twice()
     calm = lambda x, rng: np.sin(x)
     assert "norm above 1" in o2nc.minimize(calm, np.ones(2), StormConversion(twice, small)).reason

@@ -27,7 +27,7 @@ def operators(lib, kind):
     identity, projector, swap = Identity(), Projector(lib.array(BASIS)), lib.array(SWAP)
     if kind == "varying":  # that of the registry stays the same
         hull = lambda t: sets.Hull((identity, projector, Dense(swap / t)))
-        return sets.Varying(hull, holds_identity=True)
+        return sets.Varying(hull, True, sets.Hull((identity, projector, Dense(swap))))
     return sets.registry[kind].make((identity, projector, Dense(swap)), lib.array(np.zeros(D)))
 
 

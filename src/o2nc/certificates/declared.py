@@ -55,7 +55,7 @@ class Seen(NamedTuple):
 
 
 class Descent(NamedTuple):
-    r"""What the steps of a run say of the first gap: $Y\le D+\sum\langle\xi_t,\delta_t\rangle$, one number a replication.
+    r"""What the steps say of the first gap: $Y\le D+\sum\langle\xi_t,\delta_t\rangle$, one number a replication.
 
     Reference: declared constants, in the theory pages.
 
@@ -146,8 +146,8 @@ def dependence_objection(sigma: float, most: float, ratio: float, bets: int) -> 
     if excess < 0:
         return ""
     return (
-        f"the replications are not independent, or sigma = {sigma:g} is too small: in the mean the square of the sum of "
-        f"their noise is {ratio:.3g} times what is possible, and each needs noise of its own; {_odds(excess)}"
+        f"the replications are not independent, or sigma = {sigma:g} is too small: in the mean the square of the sum "
+        f"of their noise is {ratio:.3g} times what is possible, and each needs noise of its own; {_odds(excess)}"
     )
 
 
@@ -159,13 +159,16 @@ def _odds(excess: float) -> str:
 def _contradiction(name: str, claims: Claimed, ratio: float) -> str:
     sigma, beta, twice = claims.sigma, claims.beta, 2 * claims.sigma**2
     if name == "second":
-        return f"L or sigma is too small: the mean square of the samples is {ratio * claims.B**2:.3g}, and L^2 + sigma^2 is {claims.B**2:.3g}"
+        seen, most = ratio * claims.B**2, claims.B**2
+        return f"L or sigma is too small: the mean square of the samples is {seen:.3g}, and L^2 + sigma^2 is {most:.3g}"
     if name == "again":
-        return f"beta = {beta:g} is too small: in the mean square a sample changes {ratio:.3g} times as much as it allows"
+        return f"beta = {beta:g} is too small: in the mean square a sample changes {ratio:.3g} times as much as it may"
     by = f"{ratio * twice:.3g} where 2 sigma^2 = {twice:.3g}" if sigma else "more than rounding, where sigma = 0"
-    words = f"sigma = {sigma:g}" + (f" or beta = {beta:g}" if beta else "")
-    allowed = "beta" if beta else "L"
-    return f"{words} is too small: samples of successive rounds differ by more than {allowed} allows, in the mean square by {by}"
+    words, limit = f"sigma = {sigma:g}" + (f" or beta = {beta:g}" if beta else ""), "beta" if beta else "L"
+    return (
+        f"{words} is too small: samples of successive rounds differ by more than {limit} allows, in the mean square "
+        f"by {by}"
+    )
 
 
 def descent_objection(descent: Descent) -> str:
@@ -245,4 +248,5 @@ def regret_objection(regret: float, energy: float, stated: float, rounding: floa
     """
     if regret <= stated + rounding * (abs(regret) + math.sqrt(energy) + stated):
         return ""
-    return f"the oracle states a regret of at most {stated:.6g} for losses of energy {energy:.6g}, and it is {regret:.6g}"
+    most = f"a regret of at most {stated:.6g} for losses of energy {energy:.6g}"
+    return f"the oracle states {most}, and it is {regret:.6g}"

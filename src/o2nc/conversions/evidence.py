@@ -45,7 +45,7 @@ class Claims:
     @property
     def rows(self) -> tuple[str, ...]:
         """What is bet on."""
-        chosen = {"noise": True, "second": self.B < math.inf, "again": self.twice}
+        chosen = {"noise": True, "second": math.inf > self.B, "again": self.twice}
         return tuple(name for name, is_chosen in chosen.items() if is_chosen)
 
 
@@ -141,7 +141,7 @@ def _ratios(now: Evidence, t: Array, s: Vector, W: Array, claims: Claims, again:
     rounding = (last + this + claims.beta * far) * (ROUNDINGS * _xp.machine_eps(like)) + tiny
     reach = claims.beta * step + claims.apart + rounding
     found = {"noise": beyond(_norm(s - now.s), reach, math.sqrt(2) * claims.sigma + rounding)}
-    if claims.B < math.inf:
+    if math.inf > claims.B:
         found["second"] = (last**2 + this**2) * (0.5 / claims.B**2)
     if again is not None and claims.twice:
         found["again"] = beyond(_norm(again - now.s), rounding, claims.beta * step + rounding)

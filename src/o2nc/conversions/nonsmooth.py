@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..certificates import Certificate, theorem2, tight_nonsmooth
+from ..certificates.declared import Descent
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
 from ..operators import act
 from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
-from ..certificates.declared import Descent
 from .base import Answer, Samples, as_scalar, check_given, check_uniform, registry
 from .evidence import Claims
 from .tracked import Tracked, TrackedConversion, first_round, one_round
@@ -132,7 +132,7 @@ class NonsmoothConversion(TrackedConversion):
     def claimed(self) -> Claims:
         """The bound on the gradient, and the variance."""
         c = self.constants
-        return Claims(c.sigma, eta=c.eta, apart=2 * c.L, B=c.B)
+        return Claims(c.sigma, eta=c.values.eta, apart=2 * c.L, B=c.B)
 
     def descent(self, state: NonsmoothState) -> Descent:
         """The range along the steps: at a uniform point of a step the gradient has the slope of f in the mean."""

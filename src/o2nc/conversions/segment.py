@@ -71,7 +71,9 @@ class SegmentConversion(SmoothConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> SegmentState:
         """m_1 = 0, so that y_1 = x_1."""
-        return SegmentState(first_round(self.oracle, x, self.claims), Um=zeros_like(x), r=zero_scalar(x) + (self.r or 0.0))
+        return SegmentState(
+            first_round(self.oracle, x, self.claims), Um=zeros_like(x), r=zero_scalar(x) + (self.r or 0.0)
+        )
 
     def update(
         self, s: Vector, state: SegmentState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -86,7 +88,7 @@ class SegmentConversion(SmoothConversion):
         Um = act(self.oracle.play(run.oracle, run.m), run.m)
         r = state.r if r is None else as_scalar(r, zero_scalar(s))
         dy = (state.Um * (1 - state.r) + Um * r) * -eta
-        evidence = self.watched(state.run, s, None, inner(dy, dy) * (1 / eta**2))
+        evidence = self.watched(state.run, s, None, inner(dy, dy) * float(1 / eta**2))
         return dy, SegmentState(run._replace(evidence=evidence), Um, r)
 
     def tracked(self, state: SegmentState) -> Tracked:

@@ -179,7 +179,7 @@ class SmoothConversion(TrackedConversion):
         c, bias = self.constants, 0.0 if self.constants.noise is None else self.constants.noise.bias
         sigmas = [] if c.noise is None else [c.noise.sigma]
         sigma = min(sigmas if self.clips else [c.sigma, *sigmas])
-        return Claims(sigma, eta=c.eta, beta=c.beta, apart=2 * bias)
+        return Claims(sigma, eta=float(c.eta), beta=c.beta, apart=2 * bias)
 
     def descent(self, state: Any) -> Descent:
         """The smoothness of f along the steps, against D."""
@@ -193,9 +193,9 @@ class SmoothConversion(TrackedConversion):
 
     def objection(self, state: Any, samples: Samples | None = None) -> str:
         """Also what the certificate of one run, or the squares of the samples, contradict."""
-        return super().objection(state, samples) or self._negative(state) or self._too_much_energy(state, samples)
+        return super().objection(state, samples) or self.negative(state) or self._too_much_energy(state, samples)
 
-    def _negative(self, state: Any) -> str:
+    def negative(self, state: Any) -> str:
         """That the bound of one run on a square is negative, which has a small probability."""
         c, sums = self.constants, {name: _xp.floats(values) for name, values in self.sums(state).items()}
         rounds = int(sums["rounds"][0])

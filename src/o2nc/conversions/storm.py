@@ -144,7 +144,7 @@ class StormConversion(TrackedConversion):
 
     def claimed(self) -> Claims:
         """The variance, and the smoothness of the samples in mean square."""
-        return Claims(self.constants.sigma, eta=self.constants.eta, beta=self.constants.beta, twice=True)
+        return Claims(self.constants.sigma, eta=float(self.constants.eta), beta=self.constants.beta, twice=True)
 
     def descent(self, state: StormState) -> Descent:
         """The smoothness of f along the steps, against D."""

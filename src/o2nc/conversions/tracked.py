@@ -273,6 +273,6 @@ class TrackedConversion(Conversion):
             way=[eta**2 * w for w in W],
             gap=gap,
             guess=(self.horizon or 1) * eta**2 * (beta * gap / 2 + self.constants.a * claims.sigma**2 if beta else 1.0),
-            spread=claims.B if claims.B < math.inf else claims.sigma,
+            spread=claims.B if math.inf > claims.B else claims.sigma,
             rounding=t[0] * _xp.machine_eps(now.N) * eta * fmean(sizes),
         )

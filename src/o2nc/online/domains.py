@@ -13,7 +13,7 @@ import numpy as np
 from .. import _xp, sets
 from .._xp import Array
 from ..checks import brief, check_horizon, check_number
-from ..operators import Diagonal, Identity, Operator, act, trusted
+from ..operators import Diagonal, Identity, Operator, act, declares, trusted
 from ..sets.base import Coordinates, OperatorSet
 from ..sets.box import check_bounds
 from ..sets.wide import ANY_SIZE
@@ -75,6 +75,12 @@ class Aim(Identity):
     """An expert that stated bounds are about: what they call the identity is this operator."""
 
     operator: Operator
+    identity = True
+
+    @property
+    def contraction(self) -> bool:
+        """Whether the operator says that it is."""
+        return declares(self.operator, "contraction")
 
     def __matmul__(self, v: Vector) -> Vector:
         return act(self.operator, v)

@@ -5,7 +5,7 @@ An operator acts on the last axis of an array, so replications on the leading ax
 plays holds by construction and is made with `trusted`, without a check, so that it can be traced and costs nothing.
 """
 
-from .base import Operator, act, check_is_operator, check_operators, trusted
+from .base import Operator, act, check_is_operator, check_operators, declares, trusted
 from .basic import Dense, Diagonal, Identity, Projector
 from .combined import Blockwise, Mixture, check_acts
 from .inverse_root import inverse_root
@@ -32,6 +32,7 @@ __all__ = [
     "check_is_operator",
     "check_operators",
     "damped_polar",
+    "declares",
     "gaussian_draws",
     "inverse_root",
     "newton_schulz",

@@ -16,6 +16,8 @@ Self = TypeVar("Self")
 class Operator(Protocol):
     r"""A linear map $U$ of R^d with $\|U\|_{op}\le 1$.
 
+    Your own may say ``contraction = True`` in its class; stated regret bounds count on no operator that does not.
+
     Reference: the set-up of Algorithm 1.
 
     >>> from o2nc.operators import Identity
@@ -34,6 +36,27 @@ def trusted(kind: type[Self], **values: Any) -> Self:
     for name, value in values.items():
         object.__setattr__(U, name, value)
     return U
+
+
+def declares(U: Operator, fact: str) -> bool:
+    """Whether an operator says of itself that it is a "contraction", or the "identity": bounds are about no others.
+
+    What counts is the class that defines its ``@``, and those below it: a subclass that acts otherwise must say so
+    again.
+
+    >>> from o2nc.operators import Identity
+    >>> class Double(Identity):
+    ...     def __matmul__(self, v):
+    ...         return 2.0 * v
+    >>> declares(Identity(), "contraction"), declares(Double(), "contraction")
+    (True, False)
+    """
+    for kind in type(U).__mro__:
+        if fact in vars(kind):
+            return bool(getattr(U, fact))
+        if "__matmul__" in vars(kind):
+            return False
+    return False
 
 
 def act(U: Operator, v: Vector) -> Vector:

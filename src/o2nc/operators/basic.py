@@ -19,6 +19,8 @@ class Identity:
     array([1., 2.])
     """
 
+    contraction = identity = True
+
     def __matmul__(self, v: Vector) -> Vector:
         return v
 
@@ -43,6 +45,8 @@ class Diagonal:
         check_vector("Diagonal(diagonal=...)", self.diagonal)
         for u in self.diagonal.arrays if isinstance(self.diagonal, Blocks) else (self.diagonal,):
             check_below_one("Diagonal(diagonal=...)", _xp.namespace(u).abs(u), u)
+
+    contraction = True
 
     def __matmul__(self, v: Vector) -> Vector:
         return apply(lambda u, x: x * _xp.like(u, x), self.diagonal, v)
@@ -89,6 +93,8 @@ class Projector:
             raise TypeError(f"`mask` must be boolean; got dtype {mask.dtype}.")
         return trusted(Diagonal, diagonal=xp.astype(mask, xp.float32))  # 0 and 1 are exact in every dtype
 
+    contraction = True
+
     def __matmul__(self, v: Array) -> Array:
         xp, B = _xp.namespace(v), _xp.like(self.basis, v)
         return xp.matmul(xp.matmul(v, B), xp.matrix_transpose(B))
@@ -107,6 +113,8 @@ class Dense(OfMatrix):
     >>> Dense(np.asarray([[0.0, 1.0], [1.0, 0.0]])) @ np.asarray([1.0, 2.0])
     array([2., 1.])
     """
+
+    contraction = True
 
     def __matmul__(self, v: Array) -> Array:
         return _xp.matvec(_xp.like(self.matrix, v), v)

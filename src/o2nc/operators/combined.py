@@ -7,7 +7,7 @@ from operator import add
 from .. import _xp
 from .._xp import Array
 from ..vectors import Blocks, Vector, check_shapes, check_vector, join, leaf, shape_of, split
-from .base import Operator, act, check_operators
+from .base import Operator, act, check_operators, declares
 from .basic import Diagonal
 
 
@@ -47,6 +47,11 @@ class Mixture:
             ):
                 raise ValueError(f"`Mixture(weights=...)` must be nonnegative and sum to 1; got {w}.")
 
+    @property
+    def contraction(self) -> bool:
+        """Whether all of the operators say that they are."""
+        return all(declares(U, "contraction") for U in self.operators)
+
     def __matmul__(self, v: Vector) -> Vector:
         w = _xp.like(self.weights, leaf(v))
         return reduce(add, (act(U, v) * w[..., k : k + 1] for k, U in enumerate(self.operators)))  # one at a time
@@ -85,6 +90,11 @@ class Blockwise:
             raise ValueError(
                 f"`Blockwise(shapes=...)` must have one shape an operator, {len(self.operators)}; got {self.shapes}."
             )
+
+    @property
+    def contraction(self) -> bool:
+        """Whether all of the operators say that they are."""
+        return all(declares(U, "contraction") for U in self.operators)
 
     def __matmul__(self, v: Vector) -> Vector:
         if not isinstance(v, Blocks):

@@ -30,6 +30,8 @@ class LeftFactor(OfMatrix):
 
     shape = "(..., p, p)"
 
+    contraction = True
+
     def __matmul__(self, X: Array) -> Array:
         return _xp.namespace(X).matmul(_xp.like(self.matrix, X), X)
 
@@ -51,6 +53,8 @@ class RightFactor(OfMatrix):
     """
 
     shape = "(..., q, q)"
+
+    contraction = True
 
     def __matmul__(self, X: Array) -> Array:
         return _xp.namespace(X).matmul(X, _xp.like(self.matrix, X))

@@ -36,6 +36,8 @@ class Scalars:
             object.__setattr__(self, "shapes", check_shapes("Scalars(shapes=...)", self.shapes))
             check_count("Scalars(shapes=...)", len(self.shapes), self.scalars)
 
+    contraction = True
+
     def __matmul__(self, v: Vector) -> Vector:
         if not isinstance(v, Blocks):
             if self.shapes is None:

@@ -38,6 +38,8 @@ class Toward:
         ratio = _ratio(self.m, self.d)
         check_below_one("Toward(d=...)", ratio, ratio)
 
+    contraction = True
+
     def __matmul__(self, x: Vector) -> Vector:
         m, d = (apply(_xp.like, v, x) for v in (self.m, self.d))
         along = inner(m, d)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..conversions import Conversion
-from ..conversions.tracked import CLIPPED_LIMIT
+from ..conversions.tracked import CLIPPED_LIMIT, TrackedConversion
 from .trees import find
 
 
@@ -47,6 +47,8 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
             met = met & (clipped <= CLIPPED_LIMIT * count)
         if "longer" in sums:
             met = met & (number("longer") == 0)
+        if isinstance(conversion, TrackedConversion) and (suspicion := conversion.suspicion(state)) is not None:
+            met = met & (suspicion < 0)
         bound = jnp.where(met, total, math.inf)
     return Report(
         weights=weights,

@@ -88,6 +88,10 @@ class Adaptive(Mixing):
         """That of the learner against `Momentum`, if it is one of the experts."""
         return self.learner.regret_bound([isinstance(expert, Momentum) for expert in self.experts], energy)
 
+    def contracts(self, x: Vector) -> bool:
+        """Yes: directions are shortened to the length of m."""
+        return True
+
 
 def legal(expert: Direction, d: Vector, m: Vector) -> Vector:
     """The direction d of an expert, no longer than m; that of a scale-free one as long as m, block by block."""

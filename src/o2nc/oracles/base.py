@@ -9,7 +9,6 @@ from ..learners.base import NEEDED, State
 from ..losses import Loss
 from ..operators import Operator
 from ..registry import Registry
-from ..sets.base import first_set
 from ..vectors import Vector
 
 # the oracles by name: ``make(S, rate, C)`` from a set, a rate or None for its own, and a bound on the range of a loss.
@@ -83,8 +82,25 @@ def stated_bound(oracle: Oracle, x: Vector, energy: float) -> float:
     Energies are bounded for contractions only, so none is taken of an oracle whose set has operators of any size.
     """
     stated, S = getattr(oracle, "regret_bound", None), getattr(oracle, "set", None)
-    is_wide = hasattr(S, "at") and getattr(first_set(S, x), "any_size", False)
+    is_wide = hasattr(S, "at") and getattr(S, "any_size", False)
     return math.inf if stated is None or is_wide else stated(x, energy)
+
+
+def contracts(oracle: Oracle, x: Vector) -> bool:
+    """Whether all that an oracle plays is known to be contractions: by its set, or as it says itself.
+
+    Your own oracle may say it by a method ``contracts(x)``.
+
+    >>> import numpy as np
+    >>> from o2nc.oracles import OGD
+    >>> from o2nc.sets import Box, WideBox
+    >>> contracts(OGD(Box()), np.zeros(2)), contracts(OGD(WideBox()), np.zeros(2))
+    (True, False)
+    """
+    said, S = getattr(oracle, "contracts", None), getattr(oracle, "set", None)
+    if said is not None:
+        return bool(said(x))
+    return hasattr(S, "at") and not getattr(S, "any_size", False)
 
 
 def stated_moments(oracle: Oracle, x: Vector, sigma: float) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from .._xp import Array
 from ..checks import check_number
 from ..losses import Loss
 from ..sets import OperatorSet
-from ..sets.base import Coordinates
+from ..sets.base import Coordinates, lasts
 from ..vectors import Scalar, Vector, leaf, zero_scalar, zeros_like
 from .base import registry
 from .coordinates import dot, scaled, square
@@ -98,7 +98,7 @@ class CoinBetting(OverSet):
         most the root of $scale^2+\max_t\|g_t\|^2$, and $(c-scale)_+\le c^2/(4\,scale)$. If it is, the regret is at most
         $\varepsilon\,scale$.
         """
-        if not self.set.holds_identity:
+        if not self.set.holds_identity or not lasts(self.set):
             return math.inf
         E = self.set.gradient_factor(x) ** 2 * energy
         excess = math.sqrt(E) if self.scale == 0 else min(math.sqrt(E), E / (4 * self.scale))

@@ -10,7 +10,7 @@ from ..learners.base import State
 from ..losses import Loss
 from ..operators import Identity, Operator, act, check_acts, check_is_operator
 from ..vectors import Vector, check_vector, leaf
-from .base import Oracle, check_is_oracle, registry, stated_bound
+from .base import Oracle, check_is_oracle, contracts, registry, stated_bound
 from .mixing import row, zero_row
 from .ogd import OGD
 
@@ -90,6 +90,10 @@ class Compared:
     def regret_bound(self, x: Vector, energy: float) -> float:
         """That of the oracle inside; inf if it states none."""
         return stated_bound(self.oracle, x, energy)
+
+    def contracts(self, x: Vector) -> bool:
+        """Whether the oracle inside plays contractions."""
+        return contracts(self.oracle, x)
 
 
 def _as(value: Array, like: Array) -> Array:

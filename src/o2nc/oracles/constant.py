@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..losses import Loss
-from ..operators import Identity, Operator, check_acts, check_is_operator
+from ..operators import Identity, Operator, check_acts, check_is_operator, declares
 from ..vectors import Vector, check_vector
 from .base import registry
 
@@ -52,7 +52,11 @@ class Constant:
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """0 for the identity, no bound otherwise."""
-        return 0.0 if type(self.U) is Identity else float("inf")
+        return 0.0 if declares(self.U, "identity") else float("inf")
+
+    def contracts(self, x: Vector) -> bool:
+        """Whether U says that it is a contraction."""
+        return declares(self.U, "contraction")
 
 
 registry.add("constant", lambda S, rate, C: Constant(), "the identity in every round", circuit=True)

@@ -8,7 +8,7 @@ from .. import _xp
 from .._xp import Array
 from ..learners.base import OPTIONAL
 from ..losses import Loss
-from ..sets.base import Coordinates
+from ..sets.base import Coordinates, lasts
 from ..vectors import Vector, leaf, zero_scalar
 from .base import registry
 from .coordinates import or_one, scaled, square
@@ -66,7 +66,7 @@ class OGD(WithFactor):
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
         E = self.set.gradient_factor(x) ** 2 * energy
         distance = start_divergence(Euclidean(), self.set, x)
-        if math.isinf(distance):
+        if math.isinf(distance) or not lasts(self.set):
             return math.inf
         return self.set.diameter(x) * math.sqrt(2 * E) if self.eta is None else distance / self.eta + self.eta / 2 * E
 

@@ -12,7 +12,7 @@ from .._xp import Array
 from ..learners import Learner
 from ..learners.base import check_learner
 from ..losses import Loss
-from ..operators import Identity, Operator, check_operators
+from ..operators import Operator, check_operators, declares
 from ..sets import Hull, Varying
 from ..sets.base import first_set
 from ..vectors import Vector, check_vector, leaf
@@ -87,10 +87,14 @@ class OverExperts(Mixing):
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         """That of the learner against the identity, if it is one of the experts."""
-        if not self._hull.holds_identity:
+        if not self._hull.holds_identity or self._hull.any_size:
             return math.inf
         operators = first_set(self.experts, x).operators
-        return self.learner.regret_bound([isinstance(U, Identity) for U in operators], energy)
+        return self.learner.regret_bound([declares(U, "identity") for U in operators], energy)
+
+    def contracts(self, x: Vector) -> bool:
+        """Whether the experts say that they are contractions."""
+        return not self._hull.any_size
 
     @property
     def _hull(self) -> Any:

@@ -1,5 +1,6 @@
 """A learner over learners."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from ..learners.base import check_learner
 from ..losses import Loss
 from ..operators import Operator
 from ..vectors import Vector, check_vector
-from .base import Oracle, check_oracles, registry, stated_bound
+from .base import Oracle, check_oracles, contracts, registry, stated_bound
 from .constant import Constant
 from .mixing import Mixing, zero_row
 from .ogd import OGD
@@ -72,12 +73,21 @@ class OverOracles(Mixing):
         return OverOraclesState(self.learned(state, loss), oracles)
 
     def regret_bound(self, x: Vector, energy: float) -> float:
-        """The least, over the oracles, of the outer learner's bound against this one plus its own."""
+        """The least, over the oracles, of the outer learner's bound against this one plus its own.
+
+        The outer learner counts on losses of contractions: an oracle that may play others has none.
+        """
         K = len(self.oracles)
+        if not self.contracts(x):
+            return math.inf
         return min(
             self.learner.regret_bound([j == k for j in range(K)], energy) + stated_bound(oracle, x, energy)
             for k, oracle in enumerate(self.oracles)
         )
+
+    def contracts(self, x: Vector) -> bool:
+        """Whether all of the oracles play contractions."""
+        return all(contracts(oracle, x) for oracle in self.oracles)
 
 
 registry.add(

@@ -9,7 +9,7 @@ from ..checks import check_number
 from ..losses import Loss
 from ..operators import Operator, act
 from ..sets import OperatorSet, Varying
-from ..sets.base import Coordinates, first_set
+from ..sets.base import Coordinates, first_set, lasting_set, lasts
 from ..vectors import Vector, check_vector
 from .mirrors import Euclidean, Mirror, check_mirror, start_divergence
 
@@ -77,6 +77,8 @@ class WithFactor(OverSet):
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
+        if not lasts(self.set):
+            return math.inf
         if not self.set.holds_identity or self.diameter(x) == 0:
             return 0.0 if self.set.holds_identity else math.inf
         return self.slope(x, self.diameter(x), self.factor(x)) * self.set.gradient_factor(x) * math.sqrt(energy)
@@ -106,5 +108,7 @@ class Mirrored(OverSet):
 
     def regret_bound(self, x: Vector, energy: float) -> float:
         r"""A bound on $E[Reg(I)]$ when $\sum_tE(\|s_t\|\|m_t\|/G)^2\le$ ``energy``."""
+        if not lasts(self.set):
+            return math.inf
         distance = start_divergence(self.mirror, self.set, x)
-        return distance / self.eta + self.eta * self.mirror.stability(first_set(self.set, x), x) * energy
+        return distance / self.eta + self.eta * self.mirror.stability(lasting_set(self.set, x), x) * energy

@@ -12,7 +12,7 @@ from ..operators import Blockwise, Operator, act, trusted
 from ..operators.scalars import flat_shapes
 from ..states import ByBlock
 from ..vectors import Blocks, Vector, check_shapes, check_vector
-from .base import Oracle, check_oracles, registry, stated_bound
+from .base import Oracle, check_oracles, contracts, registry, stated_bound
 from .ogd import OGD
 
 
@@ -81,6 +81,10 @@ class Product:
     def regret_bound(self, x: Vector, energy: float) -> float:
         """The sum of the bounds of the oracles, each with all of the energy: which block has it is not known."""
         return sum(stated_bound(oracle, self._part(k, x), energy) for k, oracle in enumerate(self.oracles))
+
+    def contracts(self, x: Vector) -> bool:
+        """Whether all of the oracles play contractions."""
+        return all(contracts(oracle, self._part(k, x)) for k, oracle in enumerate(self.oracles))
 
     def _part(self, k: int, v: Vector) -> Vector:
         """Block k as a vector."""

@@ -82,6 +82,16 @@ def first_set(operators: Any, x: Vector) -> Any:
     return operators.at(_xp.first_round(leaf(x)))
 
 
+def lasts(operators: Any) -> bool:
+    """Whether what a set says of itself is true of every round: not of a `Varying` with nothing around it."""
+    return not hasattr(operators, "rule") or getattr(operators, "within", None) is not None
+
+
+def lasting_set(operators: Any, x: Vector) -> Any:
+    """The set that bounds are about: the one around a sequence, or the only one."""
+    return operators.lasting(x) if hasattr(operators, "lasting") else first_set(operators, x)
+
+
 class Static:
     """A set that does not change with t."""
 

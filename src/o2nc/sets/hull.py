@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .. import _xp
 from .._xp import Array
-from ..operators import Identity, Mixture, Operator, act, check_acts, check_operators, trusted
+from ..operators import Mixture, Operator, act, check_acts, check_operators, declares, trusted
 from ..vectors import Blocks, Vector, inner, leaf
 from .base import Static, registry
 
@@ -38,6 +38,11 @@ class Hull(Static):
         object.__setattr__(self, "operators", check_operators("Hull(operators=...)", self.operators))
         if not self.operators:
             raise ValueError("`Hull(operators=...)` must have at least one operator; got none.")
+
+    @property
+    def any_size(self) -> bool:
+        """Whether operators need not be contractions: whether one of them does not say that it is."""
+        return not all(declares(U, "contraction") for U in self.operators)
 
     def start(self, x: Vector) -> Array:
         """The uniform weights, once every operator has been seen to act on x."""
@@ -119,13 +124,13 @@ class Hull(Static):
         """The vertex of the identity."""
         if not self.holds_identity:
             return None
-        vertex = [float(isinstance(U, Identity)) for U in self.operators]
+        vertex = [float(declares(U, "identity")) for U in self.operators]
         return self.start(x) * 0 + _xp.like([v / sum(vertex) for v in vertex], leaf(x))
 
     @property
     def holds_identity(self) -> bool:
         """Whether an `Identity` is one of the operators; a hull that holds it unseen is not recognised."""
-        return any(isinstance(U, Identity) for U in self.operators)
+        return any(declares(U, "identity") for U in self.operators)
 
 
 registry.add("hull", lambda experts, x: Hull(experts), "mixtures of the experts", over="weights", cli=True)
