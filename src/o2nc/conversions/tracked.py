@@ -59,7 +59,7 @@ def first_round(oracle: Oracle, x: Vector, claims: Claims | None = None) -> Trac
     """m_1 = 0, and nothing summed."""
     check_vector("x", x)
     zero, evidence = zero_scalar(x), () if claims is None else no_evidence(x, claims)
-    return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 7, evidence)
+    return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 7)._replace(evidence=evidence)
 
 
 Watch = Callable[[Array], Any]  # from |U_t m_t|^2 to the evidence after the round
@@ -239,8 +239,8 @@ class TrackedConversion(Conversion):
         bets = bets_of(self.tracked(state).evidence, claims)
         return evidence_objection(claims, bets) or descent_objection(self.descent(state))
 
-    def suspicion(self, state: Any) -> Array | None:
-        """How much the best bet has won, less what contradicts the constants, in logarithms, (): positive if it does."""
+    def suspicion(self, state: Any) -> Any:
+        """The logarithm of the best bet less that which contradicts the constants, (); None if nothing is claimed."""
         evidence = self.tracked(state).evidence
         if evidence == ():
             return None

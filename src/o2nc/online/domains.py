@@ -78,7 +78,7 @@ class Aim(Identity):
     identity = True
 
     @property
-    def contraction(self) -> bool:
+    def contraction(self) -> bool:  # type: ignore[override]
         """Whether the operator says that it is."""
         return declares(self.operator, "contraction")
 

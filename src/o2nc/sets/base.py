@@ -84,7 +84,7 @@ def first_set(operators: Any, x: Vector) -> Any:
 
 def lasts(operators: Any) -> bool:
     """Whether what a set says of itself is true of every round: not of a `Varying` with nothing around it."""
-    return not hasattr(operators, "rule") or getattr(operators, "within", None) is not None
+    return not hasattr(operators, "lasting") or operators.within is not None
 
 
 def lasting_set(operators: Any, x: Vector) -> Any:
