@@ -1,6 +1,7 @@
 """A certificate for one run, with high probability, from the sums that the run observed."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple, Unpack
 
 from ..checks import check_horizon
@@ -25,7 +26,7 @@ class OneRunFactors(NamedTuple):
     noise: float  # Y_T
 
     def rho(self, a: float) -> float:
-        r"""$\kappa(1-\gamma(1-a)^2)-1$, which must be positive."""
+        r"""$\kappa(1-\gamma(1-a)^2)-1$, which must be positive, or 0 where nothing drifts or a = 1."""
         return self.kappa * (1 - self.growth * (1 - a) ** 2) - 1
 
 
@@ -99,7 +100,7 @@ def one_run(
         "alignment": 2 * Q - N,
         "start": kappa * first,
         "noise": kappa * added,
-        "drift": (0.0 if turned == 0 else turned / rho if rho > 0 else math.inf) + kappa * gamma * drift**2,
+        "drift": largest_turn(turned, rho) + kappa * gamma * drift**2,
         "deviation": leak * (nu * N - 2 * (1 - a) * (N - Q) + 2 * beta * eta * math.sqrt(W * N)),
     }
     if noise.bias:
@@ -118,7 +119,8 @@ def one_run_factors(
 
     One expects $N=W=\frac{\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$ and
     $\sum_t\|y_t\|^2=\frac{4\|e_1\|^2}{2\beta\eta}+\frac a2\sigma^2T$. $\kappa$ is that of ``tracking_root``,
-    and $\nu=1/(\kappa(a-(\gamma-1)(1-a)))$. The arguments are those of ``one_run``.
+    and $\nu=1/(\kappa(a-(\gamma-1)(1-a)))$. Where $\gamma$ depends on $\nu$ this is an equation for $\nu$; it is solved
+    from the side on which $\rho\ge0$. The arguments are those of ``one_run``.
 
     Reference: a certificate for one run, step 5, in the theory pages.
 
@@ -142,12 +144,41 @@ def one_run_factors(
     def tracking(nu: float, rounds: int) -> Tracking:
         return noise.tracking(a, rounds, delta, Guess(horizon, squares=4 * aligned + tracked, length=nu))
 
-    gamma, added = tracking(2.0, horizon)  # nu is about 2; only Bernstein's inequality asks for it
-    error = math.sqrt(tracking_root(a, gamma, drift, first + added))
-    kappa = error / ((1 - gamma * (1 - a) ** 2) * error - gamma * (1 - a) * drift)
-    nu = 1 / (kappa * (a - (gamma - 1) * (1 - a)))
+    def length(nu: float) -> float:
+        """The best nu for the inequality that holds for this one; a smaller nu has a larger kappa and rho."""
+        gamma, added = tracking(nu, horizon)
+        left = 1 - gamma * (1 - a) ** 2
+        kappa = (1 + gamma * (1 - a) * drift / math.sqrt(gamma * drift**2 + left * (first + added))) / left
+        return 1 / (kappa * (a - (gamma - 1) * (1 - a)))
+
+    nu = largest_below(length)
     gamma, added = tracking(nu, T)
     return OneRunFactors(1 / (nu * (a - (gamma - 1) * (1 - a))), nu, gamma, added)
+
+
+def largest_below(function: Callable[[float], float]) -> float:
+    """A positive x with f(x) >= x, next to one where f(x) < x, for a positive function that is bounded.
+
+    >>> round(largest_below(lambda x: 2 / (1 + x)), 9)
+    1.0
+    """
+    low, high = 0.0, 2.0
+    while function(high) >= high:
+        low, high = high, 2 * high
+    while low < (x := (low + high) / 2) < high:
+        low, high = (x, high) if function(x) >= x else (low, x)
+    return low
+
+
+def largest_turn(turned: float, rho: float) -> float:
+    """The most that ``2 sqrt(turned E) - rho E`` can be: inf if rho is negative.
+
+    >>> largest_turn(4.0, 2.0), largest_turn(0.0, 0.0), largest_turn(0.0, -1.0)
+    (2.0, 0.0, inf)
+    """
+    if rho > 0:
+        return turned / rho
+    return 0.0 if turned == rho == 0 else math.inf
 
 
 def tracking_root(a: float, growth: float, drift: float, rest: float) -> float:
