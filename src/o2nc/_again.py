@@ -1,14 +1,29 @@
-"""A sample taken again at another point: the same randomness, since `gradient` draws from its generator only."""
+"""The samples of a run: nothing that `gradient` writes changes the run, and one can be taken again elsewhere.
+
+It is the same randomness, since `gradient` draws from its generator only.
+"""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from . import _xp
-from .vectors import Vector, apply, inner
+from .states import leaves, rebuild
+from .vectors import Vector, inner
 
 ROUNDING = 1e4  # in units of the machine: how much two results of the same computation may differ
+
+
+def copied(state: Any) -> Any:
+    """A vector or a state, that nobody else has.
+
+    >>> x = np.zeros(2)
+    >>> copied((x, {"x": x}))[0] is x
+    False
+    """
+    return rebuild(state, (_xp.copy(a) if _xp.is_array(a) else deepcopy(a) for _, a in leaves(state)))
 
 
 class Again:
@@ -35,12 +50,17 @@ class Again:
     def fresh(self, x: Vector) -> Vector:
         """A new sample at x."""
         self.before = self.rng.bit_generator.state
-        return self.gradient(apply(_xp.copy, x), self.rng)  # a copy: whoever works in place changes nothing of ours
+        return self._taken(x, self.rng)
 
     def again(self, x: Vector) -> Vector:
         """The last sample at x."""
         self.old.bit_generator.state = self.before
-        return self.gradient(apply(_xp.copy, x), self.old)
+        return self._taken(x, self.old)
+
+    def _taken(self, x: Vector, rng: np.random.Generator) -> Vector:
+        """A sample at a copy of x, and a copy of what is returned: it may be memory that is written again."""
+        s = self.gradient(copied(x), rng)
+        return copied(s) if all(_xp.is_array(a) for _, a in leaves(s)) else s  # and `check_sample` says what it is
 
     def mean(self, x: Vector, batch: int) -> Vector:
         """The mean of new samples at x."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _xp
-from ._again import Again
+from ._again import Again, copied
 from ._independence import Independence
 from ._result import Result
 from .checks import brief, check_horizon, check_seed
@@ -79,7 +79,7 @@ def minimize(
         rounds: how many, for a conversion that is not made for a number of rounds of its own.
         value: ``value(x, rng)`` is f(x), for conversions that need it; a number, or an array (..., 1).
         seed: of the samples and of the algorithm's own coins.
-        callback: called as ``callback(t, x, state)`` after every round.
+        callback: called as ``callback(t, x, state)`` after every round, with copies: what it writes changes nothing.
         record: keep the trajectory (as many times the memory as there are rounds).
         show_progress: a bar on standard error; by default only on a terminal.
 
@@ -104,6 +104,7 @@ def minimize(
     'there is no certificate of SGD'
     """
     check_start(x1)
+    x1 = copied(x1)
     if not isinstance(record, bool):
         raise TypeError(f"`record` must be True or False; got {brief(record)}.")
     check_gradient(gradient)
@@ -120,7 +121,7 @@ def minimize(
     scalar = (1,) if isinstance(x1, Blocks) else (*x1.shape[:-1], 1)
     taus = np.vectorize(lambda u: chosen.tau(u, T), otypes=[np.int64])(coins.random(scalar))
     tau, of_output = _integers(taus, x1), set(taus.ravel().tolist())
-    state = chosen.init(x1, tau=tau)
+    state = chosen.init(copied(x1), tau=tau)
 
     needs_r, needs_value, needs_again = (need in chosen.needs for need in ("r", "value", "again"))
 
@@ -158,7 +159,7 @@ def minimize(
             drawn = where(tau == t, chosen.output(state, x), drawn)
         x = x + dx
         if callback is not None:
-            callback(t, x, state)
+            callback(t, copied(x), copied(state))
 
     samples = Samples(first, spread, _xp.floats(energy), independence.objection())
     answers = {"certificate": chosen.certificate(state), "a_priori": chosen.a_priori(x1)}
@@ -281,7 +282,8 @@ def check_start(x1: Vector) -> None:
 
 def _value(value: Any, x: Vector, rng: np.random.Generator) -> Any:
     """The value of f at x, for the conversion that needs it; raise unless there is a finite number for each run."""
-    f, shape = value(apply(_xp.copy, x), rng), tuple(zero_scalar(x).shape)
+    f, shape = value(copied(x), rng), tuple(zero_scalar(x).shape)
+    f = _xp.copy(f) if _xp.is_array(f) else f
     given = np.asarray(_xp.to_numpy(f) if _xp.is_array(f) else f)
     if given.dtype.kind not in "fiu" or given.shape not in ((), (1,), shape) or not np.isfinite(given).all():
         raise ValueError(f"`value` must return a finite number, or an array of shape {shape}; got {brief(f)}.")

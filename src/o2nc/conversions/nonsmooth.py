@@ -9,8 +9,7 @@ from ..certificates import Certificate, theorem2, tight_nonsmooth
 from ..certificates.declared import Descent
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
-from ..operators import act
-from ..oracles.base import Oracle
+from ..oracles.base import Oracle, played
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
 from .base import Answer, Samples, as_scalar, check_given, check_uniform, registry
@@ -103,7 +102,7 @@ class NonsmoothConversion(TrackedConversion):
         norms = state.norms + _xp.namespace(length).sqrt(length)
 
         z = self.direction(run.m)  # line 3 of round t + 1
-        Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
+        Uz = played(self.oracle, run.oracle, z)  # line 4
         r = as_scalar(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
         run = run._replace(evidence=self.watched(state.run, s, None, inner(dy, dy) * (1 / eta**2)))

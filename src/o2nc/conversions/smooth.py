@@ -13,8 +13,7 @@ from ..constants import PaperSmooth, Smooth, SmoothConstants
 from ..constants.rates import is_too_small
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..noise import HeavyTailed
-from ..operators import act
-from ..oracles.base import Oracle
+from ..oracles.base import Oracle, played
 from ..vectors import Scalar, Vector, check_like, project_ball
 from .base import Answer, Samples, registry
 from .evidence import Claims
@@ -85,7 +84,7 @@ class SmoothConversion(TrackedConversion):
     def step(self, s: Vector, now: Tracked, a: Scalar, eta: Scalar) -> tuple[Vector, Tracked]:
         """A round of Algorithm 1 with these rates."""
         check_like("s", s, now.m)
-        Um = act(self.oracle.play(now.oracle, now.m), now.m)  # line 3
+        Um = played(self.oracle, now.oracle, now.m)  # line 3
         loss, dx = self.loss(s, now.m, eta), Um * -eta  # lines 5, 6
         watch = partial(self.watched, now, s, None)
         return dx, one_round(self.oracle, now, loss, Um, a, self.constants.G0, watch)  # line 7

@@ -11,8 +11,7 @@ from ..certificates.declared import Descent
 from ..checks import check_number
 from ..constants import VarianceReduced
 from ..losses import DescentLoss, LinearLoss, Loss, PredictionLoss
-from ..operators import act
-from ..oracles.base import Oracle, stated_bound
+from ..oracles.base import Oracle, played, stated_bound
 from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
 from .base import Answer, check_given, registry
 from .evidence import Claims
@@ -104,7 +103,7 @@ class StormConversion(TrackedConversion):
         check_like("s", s, now.m)
         check_like("again", again, now.m)
         m = state.away * (1 - self.rate(now)) + again
-        Um = act(self.oracle.play(now.oracle, m), m)
+        Um = played(self.oracle, now.oracle, m)
         dx = Um * -self.constants.eta
         watch = partial(self.watched, now, s, again)
         after = learned(self.oracle, now, self.loss(s, m), Um, m, now.clipped, watch)
