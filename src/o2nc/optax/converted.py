@@ -12,6 +12,7 @@ from ..conversions import Conversion
 from ..conversions.base import check_can_have, check_is_conversion, check_knows_output
 from ..vectors import Blocks, leaf
 from .coins import first_key, next_key, round_of
+from .followed import Followed, begun, follow, is_followed
 from .reports import Report, report_of
 from .trees import Form, Tree, check_parameters, like, restored, state_dtype, stored, to_blocks, to_tree
 
@@ -24,6 +25,7 @@ class ConvertState(NamedTuple):
     key: jax.Array  # of the coins to come
     output: Blocks | None  # the output point, if it is not that where gradients are taken
     report: Report  # weights, regret and certificate after these rounds
+    followed: Followed | None  # where the parameters must be; None without a theorem
 
 
 def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformationExtraArgs:
@@ -36,6 +38,11 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
 
     Algorithm 2 and its relatives take gradients at one point and output another: `eval_params` gives the latter. Their
     coins, $r_t$ and $\tau$, come from a key in the state.
+
+    A certificate is about gradients at the points that the updates make. So the state keeps where the parameters must
+    be in the next round, one more vector, and if the ``params`` of an update are elsewhere by more than rounding, or
+    are not given, there is no certificate. It cannot see what is done to gradients before they get here, as by a
+    clipping that stands before it in a chain.
 
     Args:
         conversion: one of `o2nc.conversions`, or your own.
@@ -59,21 +66,31 @@ def convert(conversion: Conversion, seed: int = 0) -> optax.GradientTransformati
     check_is_conversion(conversion)
     check_can_have(conversion, frozenset({"tau", "x", "r", "value"}), "`convert`")
     check_knows_output(conversion)
-    return transformation(lambda tree, x, extra: conversion, seed)
+    return transformation(lambda tree, x, extra: conversion, seed, is_proved=not conversion.hypothesis())
 
 
 def transformation(
-    conversion_for: Callable[[Tree, Blocks | None, Mapping[str, Any]], Conversion], seed: int
+    conversion_for: Callable[[Tree, Blocks | None, Mapping[str, Any]], Conversion], seed: int, is_proved: bool = False
 ) -> optax.GradientTransformationExtraArgs:
-    """The transformation of a conversion that may know of the tree, the parameters and the extra arguments."""
+    """The transformation of a conversion that may know of the tree, the parameters and the extra arguments.
+
+    Where a theorem ``is_proved`` of it, the parameters are followed.
+    """
     first = first_key(seed)
 
     def kept(
-        conversion: Conversion, state: Any, x: Blocks | None, form: Form, count: jax.Array, key: jax.Array
+        conversion: Conversion,
+        state: Any,
+        x: Blocks | None,
+        form: Form,
+        count: jax.Array,
+        key: jax.Array,
+        followed: Followed | None,
     ) -> ConvertState:
         y = conversion.output(state, x)
         output = stored(y, form) if conversion.has_output else None
-        return ConvertState(count, stored(state, form), key, output, report_of(conversion, state, count))
+        report = report_of(conversion, state, count, True if followed is None else is_followed(followed))
+        return ConvertState(count, stored(state, form), key, output, report, followed)
 
     def init(params: Tree) -> ConvertState:
         check_parameters(params)
@@ -84,7 +101,8 @@ def transformation(
         if "tau" in conversion.needs and (T := conversion.horizon) is not None:
             key, used = next_key(key)
             tau = round_of(lambda u: conversion.tau(u, T), used)
-        state = kept(conversion, conversion.init(x, tau=tau), x, jax.tree.structure(params), count, key)
+        followed = begun(params) if is_proved else None
+        state = kept(conversion, conversion.init(x, tau=tau), x, jax.tree.structure(params), count, key, followed)
         return jax.tree.map(jnp.copy, state)  # the core shares its zeros, which cannot be donated twice
 
     def update(
@@ -102,8 +120,9 @@ def transformation(
             r = jax.random.uniform(used, (1,), dtype)
         s, before = to_blocks(updates, dtype), restored(state.conversion)
         dx, after = conversion.update(s, before, x, r=r, value=extra.get("value"))
-        return like(to_tree(dx, form), updates), kept(
-            conversion, after, x, form, optax.safe_increment(state.count), key
-        )
+        given, count, followed = like(to_tree(dx, form), updates), optax.safe_increment(state.count), state.followed
+        if followed is not None:
+            followed = follow(followed, params, given, form, count)
+        return given, kept(conversion, after, x, form, count, key, followed)
 
     return optax.GradientTransformationExtraArgs(init, update)

@@ -10,6 +10,7 @@ from ..certificates import Certificate
 from ..conversions import Conversion
 from ..conversions.base import check_is_conversion
 from .converted import ConvertState
+from .followed import objection
 from .reports import report
 from .trees import Tree, find, restored
 
@@ -64,7 +65,7 @@ def certificate(conversion: Conversion, state: Any) -> Certificate:
     >>> from o2nc.oracles import Constant
     >>> conversion = SmoothConversion(Constant(), Smooth(gap=1.0, beta=1.0, sigma=0.0, T=1))
     >>> tx = convert(conversion)
-    >>> updates, state = tx.update(0.5 * jnp.ones(3), tx.init(jnp.zeros(3)))
+    >>> updates, state = tx.update(0.5 * jnp.ones(3), tx.init(jnp.zeros(3)), jnp.zeros(3))
     >>> certificate(conversion, state).label
     'plug-in'
     """
@@ -74,7 +75,8 @@ def certificate(conversion: Conversion, state: Any) -> Certificate:
     if isinstance(found.count, jax.core.Tracer):
         raise TypeError("`certificate` must be called outside `jit`; inside, `report(state).bound` is an array.")
     try:
-        answer = conversion.certificate(restored(found.conversion))
+        answer = found.followed and objection(found.followed)
+        answer = answer or conversion.certificate(restored(found.conversion))
     except AttributeError as error:
         raise TypeError(
             f"`conversion` must be that of `state`; got {type(conversion).__name__}, and "

@@ -30,8 +30,8 @@ class Report(NamedTuple):
     capped: jax.Array | None  # of a learned scale, the rounds in which weight decay has kept it smaller, ()
 
 
-def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
-    """The report of a state of the core after ``count`` rounds."""
+def report_of(conversion: Conversion, state: Any, count: jax.Array, is_followed: jax.Array | bool = True) -> Report:
+    """The report of a state of the core after ``count`` rounds, which has a bound if the points were followed."""
     sums: dict[str, Any] = dict(conversion.sums(state))
     weights: Any = conversion.weights(state)
     factor: Any = conversion.factor(state)
@@ -42,7 +42,7 @@ def report_of(conversion: Conversion, state: Any, count: jax.Array) -> Report:
         terms = theorem.terms  # every theorem is affine in the regret
         fixed = sum(value for name, value in terms.items() if name != "regret")
         total = fixed + (0.0 if regret is None else terms.get("regret", 0.0) * regret)
-        met = count == T
+        met = (count == T) & is_followed
         if clipped is not None:
             met = met & (clipped <= CLIPPED_LIMIT * count)
         if "longer" in sums:
@@ -67,7 +67,8 @@ def report(state: Any) -> Report:
 
     It works inside ``jit`` and outside, for the state of a chain or of a wrapper, and for the states of paired
     replications, whose arrays have a leading axis. The bound is about your run only if its gradients were fresh samples
-    at the points that the transformation left, its updates were applied as they came, and the constants are true.
+    at the points that the transformation left, and the constants are true. It is infinite if ``update`` found the
+    parameters elsewhere than its updates had put them, or was not given them; `certificate` says in which round.
 
     Args:
         state: a state with one transformation of this package inside.

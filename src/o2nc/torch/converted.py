@@ -1,9 +1,7 @@
 """Any conversion as a PyTorch optimizer."""
 
-import functools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,14 +13,15 @@ from ..conversions.base import check_can_have, check_is_conversion, check_knows_
 from ..vectors import Blocks, inner
 from . import checkpoint
 from . import parameter_groups as groups
-from .optimizer import Optimizer
+from .held import Holder
 from .report import Report, violated
-from .shards import anywhere, is_sharded, laid_out, local, replicated
+from .sampled import Samples
+from .shards import anywhere, is_sharded, laid_out, replicated
 
 OPTIONS = ("lr", "weight_decay", "maximize", "run")  # not the keys of `defaults`: torch adds others when it loads
 
 
-class Converted(Optimizer):
+class Converted(Holder):
     r"""A conversion as a ``torch.optim.Optimizer``: the parameters are one vector, the gradients are one sample.
 
     $$x\leftarrow(1-lr\,w)\,x+lr\,\Delta x,\qquad(\Delta x,\text{state})\leftarrow\text{update}(s,\text{state},x).$$
@@ -39,6 +38,9 @@ class Converted(Optimizer):
     Algorithm 2 (`NonsmoothConversion`) and its rivals take samples at $y_t$, which the parameters hold, and have an
     output: `eval`, or ``with opt.output()``, puts it there, and `train` brings $y_t$ back. Others have one point.
 
+    Where ``fresh_samples`` asks for a certificate, the point is kept, one more vector, and gradients are compared with
+    what backward left in them: parameters that were moved, and gradients that were clipped or scaled, are noticed.
+
     Args:
         params: parameters, named parameters, or groups with their own ``lr``, ``weight_decay`` and ``maximize``.
         conversion: one of `o2nc.conversions` or `o2nc.rivals`, or your own. One that needs values of the objective is
@@ -50,7 +52,8 @@ class Converted(Optimizer):
             point that the optimizer left, and that the constants of the conversion are true.
         nonfinite: "raise" an error if gradients, or their squares, are not finite, or "skip" the step; nothing changes.
         changed: "raise" an error if the parameters no longer hold the point that was left there, or "accept" what they
-            hold. (An output that was changed is left by `train` all the same.)
+            hold, without a certificate from then on. A conversion with one point keeps it with ``fresh_samples``. (An
+            output that was changed is left by `train` all the same.)
         seed: of the algorithm's own coins, r_t and tau: those of `o2nc.minimize` with the same seed.
 
     Reference: Algorithms 1 and 2.
@@ -71,6 +74,7 @@ class Converted(Optimizer):
     _own = ("nonfinite", "conversion", "changed", "fresh_samples")
     _form: checkpoint.Form = None  # the structure of the conversion's state, once it was needed
     _stated: Certificate | str | None = None  # what the oracle states for these shapes, once it was asked
+    _samples: Samples | None = None  # what backward left in the gradients, if a certificate is asked for
 
     @known_keywords("`Converted`")
     def __init__(
@@ -97,6 +101,7 @@ class Converted(Optimizer):
         run["configuration"] = dict(checkpoint.words(conversion))
         defaults = {"lr": lr, "weight_decay": weight_decay, "maximize": maximize, "run": run}
         super().__init__(params, defaults, nonfinite)
+        self._follow()
         if any(map(is_sharded, self._params)):
             self.certificate()  # here, where all processes are: one that makes a report alone cannot ask others
 
@@ -110,29 +115,30 @@ class Converted(Optimizer):
         super().add_param_group({**param_group, "run": self._run})
         self.state.clear()
         self._stated = None
+        self._follow()
 
     @property
-    def t(self) -> int:
-        """The number of rounds so far."""
-        return next((int(entry["step"]) for entry in self.state.values() if entry), 0)
+    def _is_declared(self) -> bool:
+        """Whether a certificate is asked for: then its hypotheses are watched."""
+        return self.fresh_samples and not self.conversion.hypothesis()
 
-    @property
-    def _params(self) -> list[torch.Tensor]:
-        return [p for group in self.param_groups for p in group["params"]]
+    def _follow(self) -> None:
+        """Watch the gradients of all parameters."""
+        if not self._is_declared or any(map(is_sharded, self._params)):
+            return
+        if self._samples is None or self._samples.state is not self.state:  # which torch replaces when it loads
+            self._samples = Samples(self._params, self.state)
+        self._samples.follow(self._params)
 
-    @property
-    def _dtype(self) -> torch.dtype:
-        return functools.reduce(torch.promote_types, (p.dtype for p in self._params), torch.float32)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._follow()
 
-    @property
-    def _run(self) -> dict[str, Any]:
-        """What is known of the run: the item "run" of every group, since checkpoints keep groups."""
-        return self.param_groups[0]["run"] if self.param_groups else self.defaults["run"]
-
-    def _set(self, *, void: str = "", **changes: str) -> None:
-        run = {**self._run, "void": self._run["void"] or void, **changes}  # a new dict: a `state_dict` is a snapshot
-        for group in self.param_groups:
-            group["run"] = run
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients, as in every optimizer."""
+        super().zero_grad(set_to_none)
+        if self._samples is not None:
+            self._samples.clear()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One round with the gradients as the sample; returns the loss of ``closure``, if there is one."""
@@ -154,6 +160,9 @@ class Converted(Optimizer):
                 for group in self.param_groups:
                     group["run"] = run
                 raise
+        if self._samples is not None:
+            self._samples.clear()
+        self._follow()  # parameters that were frozen before too
 
     def _round(self, s: Blocks, t: int) -> None:
         told = [(float(g["lr"]), float(g["weight_decay"])) for g in self.param_groups for _ in g["params"]]
@@ -166,6 +175,8 @@ class Converted(Optimizer):
             self._set(void=f"the gradients of round {t} were not finite and were left out")
             return
         self._check_held("training")
+        if self._is_declared:
+            self._watch(t)
         x, r = self._point(), checkpoint.coin(self._run["seed"], t) if "r" in self.conversion.needs else None
         dx, state = self.conversion.update(s, self._state(), x, r=r)
         pieces = zip(told, x.arrays, dx.arrays, self._params, strict=True)
@@ -175,6 +186,15 @@ class Converted(Optimizer):
             self._a_priori()  # so that each process knows it when it makes a report alone
         self._keep(self._entries(state, x, t))
         self._write(x)
+
+    def _watch(self, t: int) -> None:
+        """Take the certificate away if the sample is not what backward made of the point of the last round."""
+        if t > 1 and any("x" not in self.state[p] for p in self._params):
+            self._set(
+                void=f"the state that was loaded has no point of round {t - 1}, and the parameters may be another"
+            )
+        if self._samples is not None and (why := self._samples.objection(self._params)):
+            self._set(void=f"the gradients of round {t} {why}")
 
     def _sample(self) -> Blocks:
         """The gradients as one vector: copies, since a state may keep what it is given."""
@@ -204,6 +224,10 @@ class Converted(Optimizer):
         tau = self.conversion.tau(coin, T) if self._has_output and T is not None else None
         return self.conversion.init(self._point(), tau=tau)
 
+    def _output(self) -> Blocks:
+        with replicated(self._params):
+            return self.conversion.output(self._state(), self._point())
+
     def _state(self) -> Any:
         if self.t == 0:
             return self._initial()
@@ -217,8 +241,8 @@ class Converted(Optimizer):
 
     def _keep(self, found: list[checkpoint.Entry]) -> None:
         for p, entry in zip(self._params, found, strict=True):
-            if p.dtype == entry["x"].dtype and not self._has_output:
-                del entry["x"]  # the parameter is the point
+            if p.dtype == entry["x"].dtype and not self._has_output and not self._is_declared:
+                del entry["x"]  # the parameter is the point, whoever moves it
             self.state[p] = {key: laid_out(a, p) if is_sharded(a) else a for key, a in entry.items()}
 
     def _check_groups(self, saved: list[dict[str, Any]]) -> None:
@@ -238,77 +262,6 @@ class Converted(Optimizer):
         if len(steps := {int(entry["step"]) for entry in found}) > 1:
             raise ValueError(f"`state_dict` must have one 'step' for all parameters; got {sorted(steps)}.")
         return found
-
-    @property
-    def held(self) -> str:
-        """Which point the parameters hold, "training" or "output"."""
-        return self._run["held"]
-
-    def eval(self) -> None:
-        """Let the parameters hold the output point, to be evaluated or exported."""
-        self._hold("output")
-
-    def train(self) -> None:
-        """Let the parameters hold the point where samples are taken."""
-        self._hold("training")
-
-    @contextmanager
-    def output(self) -> Iterator[None]:
-        """A context in which the parameters hold the output point; after it they hold what they held before."""
-        before = self.held
-        self.eval()
-        try:
-            yield
-        finally:
-            if before == "training":
-                self.train()
-
-    @torch.no_grad()
-    def _hold(self, point: str) -> None:
-        if not self._has_output or self.held == point:
-            return
-        self._check_held(self.held)
-        if self.t:  # before the first round both are where the parameters are
-            self._write(self._output() if point == "output" else self._point())
-        self._set(held=point)
-
-    def _write(self, point: Blocks) -> None:
-        """Let the parameters hold a point; if that fails, those that they held."""
-        before = [p.detach().clone() for p in self._params]
-        try:
-            for p, a in zip(self._params, point.arrays, strict=True):
-                p.copy_(a)
-        except BaseException:
-            for p, a in zip(self._params, before, strict=True):
-                p.copy_(a)
-            raise
-
-    def _output(self) -> Blocks:
-        with replicated(self._params):
-            return self.conversion.output(self._state(), self._point())
-
-    def _check_held(self, point: str) -> None:
-        """Raise, or accept what the parameters hold, if it is not the point that the optimizer left there."""
-        if self.t == 0 or self._holds(point):
-            return
-        if self.changed == "raise":
-            other = next((f"the {at} point" for at in ("training", "output") if self._holds(at)), "something else")
-            raise RuntimeError(
-                f"The parameters must hold the {point} point of round {self.t}, which this optimizer left there; they "
-                f"hold {other}. They were changed from outside, or model and optimizer are from different checkpoints. "
-                "Load both from one, or give `changed='accept'` to go on from what the parameters hold."
-            )
-        if point == "training":
-            for p in self._params:
-                self.state[p] = {**self.state[p], "x": p.detach().to(self._dtype, copy=True)}
-        self._set(void=f"the parameters were changed from outside after round {self.t}")
-
-    def _holds(self, point: str) -> bool:
-        if point == "output" and not self._has_output:
-            return False
-        kept = self._output().arrays if point == "output" else [self.state[p].get("x") for p in self._params]
-        pairs = [(local(p), local(x)) for p, x in zip(self._params, kept, strict=True) if x is not None]
-        return not anywhere(any(not groups.is_rounding(p, x) for p, x in pairs), self._params)
 
     def _a_priori(self) -> Certificate | str:
         """The certificate from the bound of the oracle, which depends on the shapes of the parameters only."""
