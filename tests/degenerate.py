@@ -1,4 +1,4 @@
-"""Samples of matrices on which decompositions are arbitrary, or fail: without full rank, with equal values, with zeros."""
+"""Samples of matrices on which decompositions are arbitrary, or fail: of low rank, with equal values, with zeros."""
 
 import numpy as np
 

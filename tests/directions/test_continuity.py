@@ -52,7 +52,7 @@ def test_last_digits_stay_last_digits(name, shape, seed):
 
 @pytest.mark.parametrize("name", ["sign", "polar"])
 def test_two_jump(name):
-    """The sign at an entry that is 0, the exact polar factor at a singular value that is: so they are left out above."""
+    """The sign at an entry that is 0, the exact polar factor at such a singular value: so they are left out above."""
     direction = registry["sign"].make() if name == "sign" else Polar(steps=None)
     e, f = np.diag([1.0, 0.0]), np.diag([0.0, 1e-7])
     one, two = (direction.direction(direction.init(Blocks((m,))), Blocks((m,))).arrays[0] for m in (e + f, e - f))

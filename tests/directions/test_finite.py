@@ -1,6 +1,7 @@
-"""Finite samples give finite directions, for every direction, on sequences and networks on which decompositions fail."""
+"""Finite samples give finite directions, for every direction, where decompositions are arbitrary or fail."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_on_degenerate_sequences(lib, dtype, name):
 
 
 def dense(*sizes):
-    layers = [torch.nn.Linear(p, q) for p, q in zip(sizes, sizes[1:], strict=False)]
+    layers = [torch.nn.Linear(p, q) for p, q in pairwise(sizes)]
     return torch.nn.Sequential(*(each for layer in layers for each in (layer, torch.nn.ReLU())))
 
 

@@ -5,9 +5,11 @@ import pytest
 
 from conftest import BACKENDS, numpy_of
 from o2nc import Blocks
-from o2nc.directions import Adam, Momentum, Soap
+from o2nc.directions import Adam, Momentum, Numbers, Soap
+from o2nc.directions.soap import Side, SoapBlock
+from o2nc.states import ByBlock
 from o2nc.vectors import mat, vec
-from reference_soap import SOAP, turn_of
+from reference_soap import SOAP, Published, turn_of
 from sentences import check
 
 RNG = np.random.default_rng(0)
@@ -162,6 +164,25 @@ def test_no_nan_of_samples_that_are_zero_of_low_rank_or_extreme(xp, scale):
     for dtype in ("float32", "float64"):
         for d in directions(Soap(every=2), [0 * e, e, 0 * e, e, scale + 0 * e, e, 0 * e], xp, dtype=dtype):
             assert np.isfinite(d).all()
+
+
+def test_a_state_of_version_0_2_goes_on():
+    """It has the same arrays, with bases of eigenvectors that are sorted; the squares belong to their columns."""
+    samples, old = anisotropic(25, 4, 3), Published((4, 3))
+    for s in samples[:14]:
+        old.update(s)
+    left, right = (Side(G, Q) for G, Q in zip(old.GG, old.Q, strict=True))
+    block = SoapBlock((old.exp_avg,), old.exp_avg_sq, (left,), (right,))
+    expert, literal = Soap(), SOAP((4, 3))
+    state = expert.init(Blocks((samples[0],)))
+    state = state._replace(n=Numbers(np.asarray([14.0])), blocks=ByBlock((block,)))
+    vars(literal).update(step=old.step, GG=[G.copy() for G in old.GG], Q=old.Q)
+    literal.exp_avg, literal.exp_avg_sq = old.exp_avg.copy(), old.exp_avg_sq.copy()
+    for s in samples[14:]:
+        state = expert.learn(state, Blocks((s,)))
+        d, theirs = expert.direction(state, Blocks((s,))).arrays[0], old.update(s)
+        np.testing.assert_allclose(d, literal.update(s), rtol=0, atol=EXACT)
+        assert np.sum(d * theirs) > 0.9 * np.linalg.norm(d) * np.linalg.norm(theirs)
 
 
 WRONG = {

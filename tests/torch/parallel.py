@@ -208,6 +208,15 @@ def without_any(case):
     return states, before, found(model, opt)
 
 
+def kept(kind, how):
+    """For each parameter the shapes of its state: that of which each process holds a part, and what it holds whole."""
+    model = wrapped(net(), kind)
+    opt = built(model, **how)
+    fit(model, opt, 2)
+    shapes = lambda p, is_cut: {k: tuple(a.shape) for k, a in opt.state[p].items() if isinstance(a, DTensor) == is_cut}
+    return {name: (shapes(p, True), shapes(p, False)) for name, p in model.named_parameters()}
+
+
 def counted(kind, how):
     """The collectives of a step and a report, each with the bytes that this process brings in; and torch's count."""
     model = wrapped(net(), kind)

@@ -93,6 +93,19 @@ def test_a_step_without_gradients_changes_nothing(ranks, case):
         torch.testing.assert_close(after, before, rtol=0, atol=0)
 
 
+def test_what_is_in_parts_and_what_is_whole(ranks):
+    """What is like a parameter is cut as it is; of "soap" each rank keeps all, squares, averages and bases."""
+    shapes = {name: tuple(p.shape) for name, p in parallel.net().named_parameters()}
+    for found in ranks.run(parallel.kept, "fsdp", {"experts": "muon and soap"}):
+        for name in ("table.weight", "conv.weight", "one.weight", "one.bias"):
+            cut, whole = found[name]
+            assert set(cut) >= {"m", "e.0"}
+            assert set(cut.values()) == {shapes[name]}
+            arrays = {key: shape for key, shape in whole.items() if len(shape) > 1}
+            assert all(key.startswith("soap.blocks.") for key in arrays)
+            assert len(arrays) == (5 if name in ("conv.weight", "one.weight") else 0)
+
+
 @pytest.mark.parametrize("scope", ["shared", "tensor"])
 def test_what_goes_over_the_wire(ranks, scope):
     """Each matrix of which polar wants the whole goes to its owner and back; numbers of each tensor are summed.

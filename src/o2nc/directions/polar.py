@@ -25,7 +25,8 @@ class Polar(OnMatrices):
         floor: the root mean square of a matrix below which its direction fades.
         split: into how many matrices, one below the other, each matrix of the `Blocks` is cut; see `OnMatrices`.
         stacks: whether a block with three axes is a stack of matrices; if not, it is flattened too.
-        steps: of `newton_schulz`, as Muon has it; None for the exact factor, by SVD.
+        steps: of `newton_schulz`, as Muon has it; None for the exact factor, by SVD, which jumps where a singular value
+            passes 0: a change in the last digit of a sample may change it at full length.
 
     Reference: Jordan et al. (2024), with the length of Liu et al. (2025); zero singular values are masked.
 

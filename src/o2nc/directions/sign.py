@@ -13,6 +13,8 @@ from .memoryless import Memoryless
 class Sign(Memoryless):
     r"""The sign of the tracker, $d=0.2\,\mathrm{sign}(m)\min(1,|m|/\mathrm{floor})$: about as long as Adam's direction.
 
+    It jumps where an entry passes 0: a change in the last digit of a sample may change it at full length.
+
     Without a floor an entry whose gradient is 0 from some time on would move at full length for ever, since the tracker
     shrinks and never gets to 0. Entries above the floor are not changed at all. It is that of Adam's eps, which is in
     the same units: below it Adam's direction fades too.
