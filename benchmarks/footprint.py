@@ -109,7 +109,7 @@ def state(matrices: list[Shape], others: list[Shape], experts: Experts, ranks: i
     of_matrices, of_others = (sum(part(shape, ranks) for shape in shapes) for shapes in (matrices, others))
     entries = of_matrices * experts.bytes_per_entry(True) + of_others * experts.bytes_per_entry(False)
     whole = sum(experts.whole(p, q) for p, q in matrices)
-    return entries + whole + NUMBER * (len(matrices) + len(others)) * (9 + 4 * experts.K)
+    return entries + whole + NUMBER * (len(matrices) + len(others)) * (10 + 4 * experts.K)
 
 
 def reduced(tensors: int, K: int) -> tuple[int, int]:

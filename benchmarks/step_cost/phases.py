@@ -20,6 +20,7 @@ from o2nc.torch import Hedged
 from o2nc.torch.stacks import Bucket, Part
 from o2nc.torch.state import Table
 from o2nc.torch.step import Step
+from o2nc.torch.stored import Stored
 
 from .timing import parameters, repeat
 
@@ -31,7 +32,8 @@ PHASES = {
     "layout": (Step, "__init__"),
     "check": (Step, "check"),
     "prepare": (Step, "prepare"),
-    "directions": (Step, "_stored"),
+    "directions": (Stored, "_of"),
+    "objection": (Stored, "objection"),
     "judge": (o2nc.torch.kernels, "judge"),
     "track": (o2nc.torch.kernels, "track"),
     "products": (o2nc.torch.kernels, "products"),

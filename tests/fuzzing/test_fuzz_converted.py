@@ -1,5 +1,6 @@
 """`Converted` under attack: whatever happens, it stays finite, changes all or nothing, and resumes bit by bit."""
 
+import pytest
 from attacks import cases
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
@@ -72,5 +73,6 @@ class ConvertedAttack(Attack):
         self.opt.train()
 
 
+@pytest.mark.filterwarnings("ignore:.* left out, ")
 def test_converted_under_attack():
     run_state_machine_as_test(ConvertedAttack, settings=cases(30))

@@ -141,5 +141,5 @@ class HedgedAttack(Attack):
 
 def test_hedged_under_attack():
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "After 200 steps the weights")
+        warnings.filterwarnings("ignore", "After 200 steps the weights|.* left out, ")
         run_state_machine_as_test(HedgedAttack, settings=cases(30))

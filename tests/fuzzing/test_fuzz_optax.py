@@ -226,6 +226,7 @@ class Narrow(RuleBasedStateMachine):
             assert is_left_out == (not all(square <= limit for square in squares))
 
 
+@pytest.mark.filterwarnings("ignore:.* left out, ")
 @pytest.mark.parametrize("fronts", [Hedges, Converts, Narrow])
 def test_the_fronts_under_attack(fronts):
     run_state_machine_as_test(fronts, settings=cases(6, 12))

@@ -308,3 +308,20 @@ def test_transformers():
     assert found["heads"] == ["classifier.weight"]
     assert {name.split(".")[-1] for name in found["embeddings"]} == {"cls_token", "position_embeddings"}
     assert "vit.embeddings.patch_embeddings.projection.weight" in found["matrices"]
+
+
+BIASES = ["b", "b1", "b2", "fc_b", "b_up", "bias", "biases"]
+
+
+@pytest.mark.parametrize("name", BIASES)
+def test_biases_of_stacked_experts_are_vectors(name):
+    """Of shape (experts, width), beside a stack of so many matrices."""
+    for width in (16, 8):
+        assert role(Holder(w=(4, 8, 16), **{name: (4, width)}), name) == "vectors"
+
+
+def test_what_is_no_bias_of_a_stack_is_none():
+    """A router, factors of LoRA, and a matrix without a stack."""
+    assert role(Holder(w1=(4, 8, 16), gate=(4, 8)), "gate") == "matrices"
+    assert role(Holder(lora_A=(4, 8, 2), lora_B=(4, 2)), "lora_B") != "vectors"
+    assert role(Holder(b=(8, 6)), "b") == "matrices"
