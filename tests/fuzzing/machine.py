@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 WRONG = [("lr", math.nan), ("lr", -1.0), ("lr", math.inf), ("lr", "1"), ("weight_decay", -1.0), ("lr", torch.ones(2))]
 CHANGES = {
     "lr": [0.0, 1e-3, 0.1, 1.0, 0],
-    "weight_decay": [0.0, 0.1, 1.0],
+    "weight_decay": [0.0, 0.1, 0.9],
     "maximize": [True, False],
 }
 

@@ -19,7 +19,7 @@ class SharedScale:
     >>> scale = SharedScale()
     >>> scale.learn(1.0, 0.0)
     >>> round(scale.factor(0.0), 4), scale.factor(0.5)
-    (1.0159, 1.0)
+    (1.005, 1.0)
     """
 
     def __init__(self) -> None:
