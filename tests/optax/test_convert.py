@@ -252,7 +252,7 @@ class Longer:
 
 @pytest.mark.parametrize(("make", "needs"), [(SmoothConversion, True), (PredictionConversion, False)])
 def test_contractions_are_asked_for_where_the_theorem_needs_them(make, needs):
-    conversion = make(Constant(Longer()), Smooth(gap=1.0, beta=1.0, sigma=0.0, T=3))
+    conversion = make(Constant(Longer()), Smooth(gap=4.0, beta=1.0, sigma=0.0, T=3))
     tx = convert(conversion)
     state = tx.init(jnp.ones(2))
     for _ in range(3):
