@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "learners": {"_xp", "checks", "registry", "certificates"},
     "oracles": BELOW_SETS | {"states", "losses", "directions", "sets", "learners", "certificates"},
     "conversions": BELOW_SETS | {"states", "losses", "oracles.base", "learners", "directions", "noise", "certificates"},
-    "rivals": BELOW_SETS | {"certificates", "conversions.base", "conversions.average"},
+    "rivals": BELOW_SETS | {"certificates", "conversions.base", "conversions.average", "conversions.coins"},
 }
 
 

@@ -19,6 +19,7 @@ from .checks import brief, check_horizon, check_seed
 from .constants import Nonsmooth, SmoothConstants, VarianceReduced
 from .conversions import Conversion, NonsmoothConversion, SmoothConversion
 from .conversions.base import Samples, check_can_have, check_is_conversion
+from .conversions.compensated import add
 from .oracles.base import Oracle
 from .progress import progress
 from .vectors import Blocks, Vector, apply, check_like, check_vector, inner, leaf, where, zero_scalar, zeros_like
@@ -129,7 +130,8 @@ def minimize(
         return chosen.update(s, state, x, r=r, value=value, **({"again": again} if needs_again else {}))
 
     update, samples_of = _xp.compiled(one_update, leaf(x1)), Again(gradient, rng)
-    x, drawn, energy, independence = x1, zeros_like(x1), zero_scalar(x1), Independence(x1, chosen.claims)
+    x, drawn, energy, lost = x1, zeros_like(x1), zero_scalar(x1), zero_scalar(x1)
+    independence = Independence(x1, chosen.claims)
     trajectory: list[Vector] = []
     for t in progress(range(1, T + 1), show_progress):
         again = None
@@ -147,7 +149,7 @@ def minimize(
             if needs_again:
                 samples_of.check_same(s, x)
             first, spread = _xp.floats(square), _spread(s, x1)
-        energy = energy + square
+        energy, lost = add(energy, lost, square)
         if record:
             trajectory.append(x)
         r = _xp.from_numpy(coins.random(scalar), leaf(x1)) if needs_r else None

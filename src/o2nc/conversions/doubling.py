@@ -74,7 +74,7 @@ class DoublingConversion(SmoothConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> DoublingState:
         """The first round of the first phase."""
-        run, zero = first_round(self.oracle, x, self.claims), zero_scalar(x)
+        run, zero = first_round(self.oracle, x, self.claims, self.mark), zero_scalar(x)
         return DoublingState(run=run, t=run.t, T=run.t * self.constants.T, paid=zero, way=zero)
 
     def update(

@@ -12,9 +12,17 @@ from ..losses import LinearLoss
 from ..oracles.base import Oracle, played
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
-from .base import Answer, Samples, as_scalar, check_given, check_uniform, registry
+from .base import Answer, Samples, check_given, check_uniform, registry
+from .coins import as_coin, is_no_coin, stray_objection
 from .evidence import Claims
-from .tracked import Tracked, TrackedConversion, first_round, one_round
+from .tracked import Tracked, TrackedConversion, first_round, one_round, summed
+
+
+class LostNorms(NamedTuple):
+    """What rounding has taken from two sums of `NonsmoothState`, as far as it is kept."""
+
+    norms: Array  # (..., 1)
+    spread: Array  # (..., 1)
 
 
 class NonsmoothState(NamedTuple):
@@ -28,6 +36,8 @@ class NonsmoothState(NamedTuple):
     norms: Array  # sum of |m_{t+1}| over the rounds that are over, (..., 1)
     v: Array  # v_{t-1}, the mean squared distance of the points to y_bar_{t-1} with its weights, (..., 1)
     spread: Array  # sum of c_t v_t over the rounds that are over, (..., 1)
+    lost: LostNorms  # by the sums, through rounding
+    strayed: Array  # rounds whose r was not in [0, 1], which is refused where it has a value, (..., 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +92,10 @@ class NonsmoothConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> NonsmoothState:
         """m_1 = 0. Without ``tau`` the output is y_bar_T, of which the theorem does not speak."""
-        run, zero, T = first_round(self.oracle, x, self.claims), zero_scalar(x), self.constants.T
+        run, zero, T = first_round(self.oracle, x, self.claims, self.mark), zero_scalar(x), self.constants.T
         average = no_average(x, tau, T, T + 1)
-        return NonsmoothState(run, zeros_like(x), r=zero, c=zero, average=average, norms=zero, v=zero, spread=zero)
+        zeros = dict.fromkeys(("r", "c", "norms", "v", "spread", "strayed"), zero)
+        return NonsmoothState(run, zeros_like(x), average=average, lost=LostNorms(zero, zero), **zeros)
 
     def update(
         self, s: Vector, state: NonsmoothState, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -94,19 +105,21 @@ class NonsmoothConversion(TrackedConversion):
         check_like("s", s, state.run.m)
         L, a, b, eta, _ = self.constants.values
         loss = LinearLoss(s, self.direction(state.run.m), 1.0)  # line 8
-        run = one_round(self.oracle, state.run, loss, state.Uz, a, L)  # line 9
+        before = self.marked(state.run)
+        run = one_round(self.oracle, before, loss, state.Uz, a, L)  # line 9
         c = a + b * state.c  # line 10: c_t = 1 - b^t
         share, away, length = a / c, x - state.average.mean, inner(run.m, run.m)
         v = (1 - share) * (state.v + share * inner(away, away))
         average = state.average.add(x, share)
-        norms = state.norms + _xp.namespace(length).sqrt(length)
+        state = summed(state, norms=_xp.namespace(length).sqrt(length), spread=c * v)
 
         z = self.direction(run.m)  # line 3 of round t + 1
         Uz = played(self.oracle, run.oracle, z)  # line 4
-        r = as_scalar(r, zero_scalar(s))
+        r = as_coin(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
-        run = run._replace(evidence=self.watched(state.run, s, None, inner(dy, dy) * (1 / eta**2)))
-        return dy, NonsmoothState(run, Uz, r, c, average, norms, v, state.spread + c * v)
+        run = run._replace(evidence=self.watched(before, s, None, inner(dy, dy) * (1 / eta**2)))
+        strayed = state.strayed + is_no_coin(r)
+        return dy, state._replace(run=run, Uz=Uz, r=r, c=c, average=average, v=v, strayed=strayed)
 
     def output(self, state: NonsmoothState, x: Vector) -> Vector:
         """y_bar_tau once round tau is over, y_bar_t before: line 12."""
@@ -114,8 +127,9 @@ class NonsmoothConversion(TrackedConversion):
 
     def objection(self, state: NonsmoothState, samples: Samples | None = None) -> str:
         """Also an output whose round was not drawn."""
-        drawn = max(_xp.floats(state.average.tau)) <= self.constants.T
-        return super().objection(state, samples) or ("" if drawn else "the round tau of the output was not drawn")
+        tau = _xp.floats(state.average.tau)
+        drawn = "" if 1 <= min(tau) <= max(tau) <= self.constants.T else "the round tau of the output was not drawn"
+        return stray_objection(state.strayed) or super().objection(state, samples) or drawn
 
     def tight(self, state: NonsmoothState, samples: Samples) -> Answer:
         """`o2nc.certificates.tight_nonsmooth` from the trackers and the spread of the points, or why there is none."""

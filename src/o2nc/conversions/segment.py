@@ -9,7 +9,8 @@ from ..constants import PaperSmooth
 from ..constants.rates import is_too_small
 from ..oracles.base import played
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
-from .base import as_scalar, registry
+from .base import Samples, registry
+from .coins import as_coin, is_no_coin, stray_objection
 from .smooth import EXAMPLE, SmoothConversion
 from .tracked import Tracked, first_round, one_round
 
@@ -20,6 +21,7 @@ class SegmentState(NamedTuple):
     run: Tracked  # the tracker, the oracle and the sums
     Um: Vector  # U_t m_t, of the committed displacement -eta U_t m_t = x_{t+1} - x_t
     r: Array  # where on the segment the sample is taken: y_t = x_t - r_t eta U_t m_t, (..., 1)
+    strayed: Array  # rounds whose r was not in [0, 1], which is refused where it has a value, (..., 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,10 @@ class SegmentConversion(SmoothConversion):
     def init(self, x: Vector, *, tau: Any = None) -> SegmentState:
         """m_1 = 0, so that y_1 = x_1."""
         return SegmentState(
-            first_round(self.oracle, x, self.claims), Um=zeros_like(x), r=zero_scalar(x) + (self.r or 0.0)
+            first_round(self.oracle, x, self.claims, self.mark),
+            Um=zeros_like(x),
+            r=zero_scalar(x) + (self.r or 0.0),
+            strayed=zero_scalar(x),
         )
 
     def update(
@@ -84,16 +89,20 @@ class SegmentConversion(SmoothConversion):
         check_like("s", s, state.run.m)
         eta = self.constants.eta
         loss = self.loss(s, state.run.m, eta)
-        run = one_round(self.oracle, state.run, loss, state.Um, float(self.constants.a), self.constants.G0)
+        run = one_round(self.oracle, self.marked(state.run), loss, state.Um, float(self.constants.a), self.constants.G0)
         Um = played(self.oracle, run.oracle, run.m)
-        r = state.r if r is None else as_scalar(r, zero_scalar(s))
+        r = state.r if r is None else as_coin(r, zero_scalar(s))
         dy = (state.Um * (1 - state.r) + Um * r) * -eta
         evidence = self.watched(state.run, s, None, inner(dy, dy) * float(1 / eta**2))
-        return dy, SegmentState(run._replace(evidence=evidence), Um, r)
+        return dy, SegmentState(run._replace(evidence=evidence), Um, r, state.strayed + is_no_coin(r))
 
     def tracked(self, state: SegmentState) -> Tracked:
         """The part that Algorithm 1 has too."""
         return state.run
+
+    def objection(self, state: SegmentState, samples: Samples | None = None) -> str:
+        """Also coins that are none."""
+        return stray_objection(state.strayed) or super().objection(state, samples)
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """The sharp theorem for this point of the segment, or Theorem 1 for the paper's constants."""

@@ -70,7 +70,7 @@ class SmoothConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> Any:
         """m_1 = 0."""
-        return first_round(self.oracle, x, self.claims)
+        return first_round(self.oracle, x, self.claims, self.mark)
 
     def update(
         self, s: Vector, state: Any, x: Vector | None = None, *, r: Any = None, value: Any = None
@@ -84,6 +84,7 @@ class SmoothConversion(TrackedConversion):
     def step(self, s: Vector, now: Tracked, a: Scalar, eta: Scalar) -> tuple[Vector, Tracked]:
         """A round of Algorithm 1 with these rates."""
         check_like("s", s, now.m)
+        now = self.marked(now)
         Um = played(self.oracle, now.oracle, now.m)  # line 3
         loss, dx = self.loss(s, now.m, eta), Um * -eta  # lines 5, 6
         watch = partial(self.watched, now, s, None)

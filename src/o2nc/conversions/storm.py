@@ -85,7 +85,7 @@ class StormConversion(TrackedConversion):
 
     def init(self, x: Vector, *, tau: Any = None) -> StormState:
         """Nothing is tracked yet: m_1 comes with the first round."""
-        return StormState(first_round(self.oracle, x, self.claims), away=zeros_like(x))
+        return StormState(first_round(self.oracle, x, self.claims, self.mark), away=zeros_like(x))
 
     def update(
         self,
@@ -99,7 +99,7 @@ class StormConversion(TrackedConversion):
     ) -> tuple[Vector, StormState]:
         """One round; ``s`` is a fresh sample at x_t, ``again`` the last one at x_t, in round 1 the first batch."""
         check_given(self, again=again)
-        now = state.run
+        now = self.marked(state.run)
         check_like("s", s, now.m)
         check_like("again", again, now.m)
         m = state.away * (1 - self.rate(now)) + again

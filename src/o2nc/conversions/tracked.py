@@ -24,11 +24,22 @@ from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
+from .compensated import add
 from .evidence import Claims, bets_of, no_evidence, seen
+from .marks import mark_of
 
 CLIPPED_LIMIT = 0.5  # the share of projected rounds above which the constants are called wrong
 ROUNDING = 1e-4  # of squared lengths, in float32 and for many parameters
 ROUNDINGS = 100  # by how many of them the sums of equal replications may differ
+
+
+class Lost(NamedTuple):
+    """What rounding has taken from the sums of `Tracked`, as far as it is kept."""
+
+    regret: Array  # (..., 1)
+    Q: Array  # (..., 1)
+    N: Array  # (..., 1)
+    W: Array  # (..., 1)
 
 
 class Tracked(NamedTuple):
@@ -52,14 +63,19 @@ class Tracked(NamedTuple):
     clipped: Array  # rounds in which the projection of the tracker was active, (..., 1)
     longer: Array  # rounds in which U_t m_t was longer than m_t, which no contraction makes, (..., 1)
     E: Array  # sum of (|p_t| |m_t|)^2, the energy of the losses, (..., 1)
+    lost: Lost  # by the sums, through rounding
+    mark: Array  # that of the conversion and its constants; 0 if there was more than one, (1,)
     evidence: Any = ()  # an `Evidence` on the declared constants; () if nothing is declared
 
 
-def first_round(oracle: Oracle, x: Vector, claims: Claims | None = None) -> Tracked:
+def first_round(oracle: Oracle, x: Vector, claims: Claims | None = None, mark: int = 0) -> Tracked:
     """m_1 = 0, and nothing summed."""
     check_vector("x", x)
-    zero, evidence = zero_scalar(x), () if claims is None else no_evidence(x, claims)
-    return Tracked(zeros_like(x), oracle.init(x), _xp.first_round(leaf(x)), *[zero] * 7)._replace(evidence=evidence)
+    zero, t = zero_scalar(x), _xp.first_round(leaf(x))
+    sums = dict.fromkeys(("regret", "Q", "N", "W", "clipped", "longer", "E"), zero)
+    evidence = () if claims is None else no_evidence(x, claims)
+    lost = Lost(*[zero] * 4)
+    return Tracked(zeros_like(x), oracle.init(x), t, **sums, lost=lost, mark=t * mark, evidence=evidence)
 
 
 Watch = Callable[[Array], Any]  # from |U_t m_t|^2 to the evidence after the round
@@ -84,19 +100,23 @@ def learned(
     product, square, played, length = inner(s, m), inner(m, m), inner(s, Um), inner(Um, Um)
     energy = loss.energy(inner(s, s), square)
     is_longer = length > (1 + ROUNDING) * square + _xp.smallest_normal(length)
-    return Tracked(
+    after = summed(now, regret=loss.at(played, length) - loss.at(product, square), Q=product, N=square, W=length)
+    return after._replace(
         m=tracker,
         oracle=oracle.learn(now.oracle, loss),
         t=now.t + 1,
-        regret=now.regret + loss.at(played, length) - loss.at(product, square),
-        Q=now.Q + product,
-        N=now.N + square,
-        W=now.W + length,
         clipped=clipped,
         longer=now.longer + _xp.indicator(is_longer, length),
         E=now.E + energy,
         evidence=now.evidence if watch is None else watch(length),
     )
+
+
+def summed(state: Any, **terms: Array) -> Any:
+    """A state with a term added to each of these sums, and to what they have lost."""
+    found = {name: add(getattr(state, name), getattr(state.lost, name), term) for name, term in terms.items()}
+    lost = state.lost._replace(**{name: rest for name, (_, rest) in found.items()})
+    return state._replace(**{name: total for name, (total, _) in found.items()}, lost=lost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +140,21 @@ class TrackedConversion(Conversion):
 
     def __post_init__(self) -> None:
         check_is_oracle("oracle", self.oracle)
+
+    @cached_property
+    def mark(self) -> int:
+        """The number of this conversion and its constants; the oracle may be any."""
+        return mark_of(self, without=("oracle",))
+
+    def marked(self, now: Tracked) -> Tracked:
+        """What `first_round` made, with no mark from now on if that is not the one of this conversion."""
+        return now._replace(mark=now.mark * _xp.indicator(now.mark == self.mark, now.mark))
+
+    def foreign(self, state: Any) -> str:
+        """That a state is not of this conversion, in words; nothing if it is."""
+        if set(_xp.floats(self.tracked(state).mark)) == {float(self.mark)}:
+            return ""
+        return "the state was made, or used, by another conversion or with other constants"
 
     @property
     def horizon(self) -> int | None:
@@ -222,6 +257,8 @@ class TrackedConversion(Conversion):
 
     def objection(self, state: Any, samples: Samples | None = None) -> str:
         """Which hypothesis the run contradicts: the constants, the oracle, or the independence of replications."""
+        if why := self.foreign(state):
+            return why
         sums = {name: _xp.floats(values) for name, values in self.sums(state).items()}
         share = fmean(sums["clipped"]) / max(sums["rounds"][0], 1) if self.projects else 0.0
         if share > CLIPPED_LIMIT:

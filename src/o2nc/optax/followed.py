@@ -28,12 +28,15 @@ class Followed(NamedTuple):
     rounding: jax.Array  # by how much the entries of each leaf may differ from it, (leaves,)
     moved: jax.Array  # the first round in which they differed by more, or 0, ()
     unseen: jax.Array  # the first round in which `update` was not given the parameters, or 0, ()
+    narrow: jax.Array  # 1 if parameters are narrower than float32, so that rounding moves the points, else 0, ()
 
 
 def begun(params: Tree) -> Followed:
     """Before round 1; the parameters of its update are x_1, whatever they are."""
-    x = jax.tree.map(lambda p: jnp.asarray(p, jnp.result_type(p)), params)
-    return Followed(Blocks(x), jnp.zeros(len(jax.tree.leaves(x)), jnp.float32), *[jnp.zeros((), jnp.int32)] * 2)
+    x = jax.tree.map(lambda p: jnp.asarray(p, jnp.promote_types(jnp.result_type(p), jnp.float32)), params)
+    narrow = any(jnp.result_type(p).itemsize < 4 for p in jax.tree.leaves(params))
+    zero, leaves = jnp.zeros((), jnp.int32), jax.tree.leaves(x)
+    return Followed(Blocks(x), jnp.zeros(len(leaves), jnp.float32), zero, zero, zero + narrow)
 
 
 def follow(now: Followed, params: Tree | None, updates: Tree, form: Form, t: Any) -> Followed:
@@ -43,14 +46,14 @@ def follow(now: Followed, params: Tree | None, updates: Tree, form: Form, t: Any
     found, steps = ([jnp.asarray(a) for a in jax.tree.leaves(tree)] for tree in (params, updates))
     wanted, away = jax.tree.leaves(now.x), jnp.asarray(False)
     for p, x, allowed in zip(found, wanted, now.rounding, strict=True):
-        away |= jnp.any(~(jnp.abs(p - x) <= allowed.astype(p.dtype)))
+        away |= jnp.any(~(jnp.abs(p.astype(x.dtype) - x) <= allowed.astype(x.dtype)))
     is_first = away & (t > 1) & (now.moved == 0)
     rounding = [_largest(p) * _eps(p) + _largest(u) * (_eps(p) + _eps(u)) for p, u in zip(found, steps, strict=True)]
-    return Followed(
-        x=Blocks(form.unflatten([(p + u).astype(x.dtype) for p, u, x in zip(found, steps, wanted, strict=True)])),
+    after = [(p + u).astype(p.dtype).astype(x.dtype) for p, u, x in zip(found, steps, wanted, strict=True)]
+    return now._replace(
+        x=Blocks(form.unflatten(after)),
         rounding=ROUNDINGS * jnp.stack(rounding),
         moved=jnp.where(is_first, t, now.moved),
-        unseen=now.unseen,
     )
 
 
@@ -62,14 +65,9 @@ def _eps(a: jax.Array) -> float:
     return float(_xp.machine_eps(a))
 
 
-def _narrow(now: Followed) -> list[str]:
-    """The dtypes of parameters whose rounding moves the points."""
-    return sorted({str(a.dtype) for a in jax.tree.leaves(now.x) if a.dtype.itemsize < 4})
-
-
 def is_followed(now: Followed) -> jax.Array:
     """Whether the parameters were given, and where they should be, in every round; ()."""
-    return (now.moved == 0) & (now.unseen == 0) & (not _narrow(now))
+    return (now.moved == 0) & (now.unseen == 0) & (now.narrow == 0)
 
 
 def objection(now: Followed) -> str:
@@ -82,4 +80,4 @@ def objection(now: Followed) -> str:
             f"the parameters of round {moved[0]} were not those that the updates before had made: "
             "both must go as they come"
         )
-    return f"samples were taken at points rounded to {', '.join(narrow)}" if (narrow := _narrow(now)) else ""
+    return "samples were taken at points rounded to less than float32" if np.any(now.narrow) else ""

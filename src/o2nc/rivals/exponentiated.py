@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from .. import _xp
 from .._xp import Array
 from ..conversions.average import Average, no_average
-from ..conversions.base import as_scalar, check_given
+from ..conversions.base import check_given
+from ..conversions.coins import as_coin
 from ..vectors import Vector, check_like, check_vector, zero_scalar
 from .discounted import DiscountedConversion
 
@@ -70,7 +71,7 @@ class ExponentiatedConversion(DiscountedConversion):
         check_like("s", s, state.average.mean)
         c, average = self.averaged(state.c, state.average, x)
         learner = self.learner.learn(state.learner, s)
-        q = exponential(as_scalar(r, zero_scalar(s)))
+        q = exponential(as_coin(r, zero_scalar(s)))
         return self.learner.play(learner) * q, ExponentiatedState(learner, c, average)
 
 

@@ -9,7 +9,8 @@ from .._xp import Array
 from ..checks import check_number
 from ..constants import Nonsmooth
 from ..conversions.average import Average, no_average
-from ..conversions.base import as_scalar, check_given, registry
+from ..conversions.base import check_given, registry
+from ..conversions.coins import as_coin
 from ..vectors import Vector, check_like, check_vector, leaf, project_ball, zero_scalar, zeros_like
 from .displacement import DisplacementLearner, check_is_learner
 from .epochs import EpochConversion, restarted
@@ -157,7 +158,7 @@ class ShiftingConversion(EpochConversion):
         ends = n % self.epoch == 0
         fresh, learned = self.learner.init(s), self.learner.learn(state.learner, s)
         learner = restarted(ends, fresh, learned)
-        r = as_scalar(r, zero_scalar(s))
+        r = as_coin(r, zero_scalar(s))
         dw = play(state.learner) * (1 - state.r) + play(learner) * r  # x_n - w_n, then w_{n+1} - x_n
         return dw, ShiftingState(learner, r, state.average.add(x, 1 / (before + 1)))
 
