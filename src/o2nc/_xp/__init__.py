@@ -197,9 +197,11 @@ def solve_vector(A: Array, v: Array) -> Array:
 
 
 def eigh(A: Array) -> tuple[Array, Array]:
-    """The eigenvalues and eigenvectors of the symmetric part of ``A``."""
-    w, V = namespace(A).linalg.eigh(symmetric(A))
-    return w, V
+    """Those of the symmetric part of ``A``; torch's own may not converge in single precision, so it is in double."""
+    xp = namespace(A)
+    is_exact = not array_api_compat.is_torch_array(A) or A.device.type == "mps"  # which has no double precision
+    w, V = xp.linalg.eigh(symmetric(A) if is_exact else xp.astype(symmetric(A), xp.float64))
+    return xp.astype(w, A.dtype), xp.astype(V, A.dtype)
 
 
 def spectral_map(function: Callable[[Array], Array], A: Array) -> Array:
