@@ -1,7 +1,6 @@
 """Sums of many rounds that do not drift: what rounding takes from a sum is kept, and added with the next term."""
 
-from .._array import Array
-from .._xp import machine_eps
+from .._xp import Array, machine_eps
 
 WIDE = 1e-12  # the precision from which on no sum of any run needs this
 
