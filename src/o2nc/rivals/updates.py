@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .._xp import Array
 from ..checks import check_number
 from ..conversions.average import Average, no_average
-from ..conversions.base import check_given, registry
+from ..conversions.base import as_scalar, check_given, registry
 from ..conversions.coins import as_coin
 from ..vectors import Vector, check_like, check_vector, zero_scalar
 from .discounted import DiscountedConversion
@@ -117,7 +117,8 @@ class UpdatesConversion(DiscountedConversion):
         check_like("s", s, state.average.mean)
         c, average = self.averaged(state.c, state.average, x)
         learner, play = self.learner.learn(state.learner, s), self.learner.play
-        place = as_coin(r if self.r is None else self.r, zero_scalar(s))
+        zero = zero_scalar(s)
+        place = as_coin(r, zero) if self.r is None else as_scalar(self.r, zero)
         dy = play(state.learner) * (1 - state.r) + play(learner) * place  # x_t - y_t, then y_{t+1} - x_t
         return dy, UpdatesState(learner, place, c, average)
 
