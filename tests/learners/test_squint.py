@@ -1,6 +1,7 @@
 """Squint: regret below the bound."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import games
+import o2nc
 import stated_bounds as stated
 from crowds import COMMON, HULLS, PRIOR, RUNS, UNIFORM, assert_below, rates, rounds, seeds
 from games import ARENAS
+from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import Squint
 
 
@@ -31,3 +34,18 @@ def test_squint(name, prior, seed, T, scale, n):
     record = games.play(Squint(arena.set, scale=scale, rates=n, prior=prior), arena, bounded, T, RUNS, seed)
     for u in (arena.best(record.g.sum(axis=0)), np.broadcast_to(arena.identity, (RUNS, 4))):
         assert_below(record, u, squint_bound(record, u, prior or UNIFORM, scale, n))
+
+
+def test_a_scale_below_the_range_of_the_losses_objects():
+    experts = [Identity(), Diagonal(np.asarray([1.0, 0.0]))]
+    constants = o2nc.Smooth(gap=9.0, M=18.0, beta=1.0, sigma=0.0, T=40)
+
+    def result(scale):
+        oracle = Squint(experts, scale=scale)
+        return o2nc.minimize(lambda x, rng: np.sin(x), 1.5 * np.ones(2), oracle=oracle, constants=constants)
+
+    assert result(40.0).a_priori is not None
+    with pytest.warns(UserWarning, match=r"There is no certificate: `Squint\(scale=0.001\)` is smaller than the range"):
+        found = result(1e-3)
+    assert found.a_priori is None
+    assert re.match(r"`Squint\(scale=0.001\)` is smaller than the range of the losses in \d+ rounds$", found.reason)

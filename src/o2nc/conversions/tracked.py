@@ -21,7 +21,7 @@ from ..certificates.declared import (
 from ..certificates.replications import labelled
 from ..constants import Nonsmooth, SmoothConstants, VarianceReduced
 from ..losses import Loss
-from ..oracles.base import Oracle, check_is_oracle, stated_bound, weights_of
+from ..oracles.base import Oracle, check_is_oracle, objection_of, stated_bound, weights_of
 from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
 from .compensated import add
@@ -265,6 +265,8 @@ class TrackedConversion(Conversion):
             return f"the constants are too small: the tracker was projected in {share:.0%} of the rounds"
         if rounds := int(max(sums.get("longer", [0]))):
             return f"the oracle played an operator of norm above 1 in {rounds} rounds"
+        if why := objection_of(self.oracle, self.tracked(state).oracle):
+            return why
         if self.claims is None:
             return ""
         dependence = "" if samples is None else samples.dependence

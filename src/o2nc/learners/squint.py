@@ -10,12 +10,15 @@ from .._xp import Array
 from ..checks import check_number
 from .base import ExponentialWeights, registry
 
+ROUNDINGS = 100  # by which a range may be above the scale
+
 
 class SquintState(NamedTuple):
     """What Squint remembers."""
 
     R: Array  # regret against each expert, in units of the scale, (..., K)
     V: Array  # sum of the squares of its increments, (..., K)
+    wide: Array  # rounds whose losses had a range above the scale, (..., 1)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Squint(ExponentialWeights):
 
     def init(self, losses: Array) -> SquintState:
         """No regret so far."""
-        return SquintState(R=losses, V=losses)
+        return SquintState(R=losses, V=losses, wide=losses[..., :1])
 
     def weights(self, state: SquintState) -> Array:
         """w_t, of shape (..., K)."""
@@ -76,12 +79,22 @@ class Squint(ExponentialWeights):
         w = self.weights(state)
         played = _xp.namespace(losses).sum(w * losses, axis=-1, keepdims=True)
         r = (played - losses) * (1 / self.scale)
-        return SquintState(R=state.R + r, V=state.V + r * r)
+        spread = _xp.largest(losses) - _xp.smallest(losses)
+        is_wide = _xp.indicator(spread > self.scale * (1 + ROUNDINGS * _xp.machine_eps(spread)), spread)
+        return SquintState(R=state.R + r, V=state.V + r * r, wide=state.wide + is_wide)
+
+    def objection(self, state: SquintState) -> str:
+        """That losses had a range above the scale, for which nothing is proved, in words; nothing if none had."""
+        rounds = int(max(_xp.floats(state.wide)))
+        if not rounds:
+            return ""
+        return f"`Squint(scale={self.scale:g})` is smaller than the range of the losses in {rounds} rounds"
 
     def bound(self, kl: float, l: float, energy: float) -> float:
         r"""The stated bound when $\sum_tE\|\ell_t\|_\infty^2\le$ ``energy``, since $V_T\le4\,$energy$/S^2$.
 
-        It holds if no loss vector has a range above ``scale``: that is the caller's word.
+        It holds if no loss vector has a range above ``scale``: that is the caller's word, and `objection` says after a
+        run whether it was kept.
         """
         V, price = 4 * energy / self.scale**2, kl + math.log(self.rates)
         return self.scale * min(price * 2.0**i + V / 2.0**i for i in range(1, self.rates + 1))

@@ -116,6 +116,12 @@ def contracts(oracle: Oracle, x: Vector) -> bool:
     return hasattr(S, "at") and not getattr(S, "any_size", False)
 
 
+def objection_of(oracle: Oracle, state: State) -> str:
+    """What an oracle that has ``objection(state)`` says against its own bound after a run; nothing of others."""
+    objection = getattr(oracle, "objection", None)
+    return "" if objection is None else objection(state)
+
+
 def stated_moments(oracle: Oracle, x: Vector, sigma: float) -> tuple[float, float] | None:
     r"""$(\nu,\lambda)$ if an oracle states $E[Reg(I)]\le\frac12[E_{tr}+\nu\log(1+N/\lambda)]$ on `PredictionLoss`."""
     stated = getattr(oracle, "regret_moments", None)

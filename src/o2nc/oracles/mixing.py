@@ -30,6 +30,11 @@ class Mixing:
         """w_t, of shape (..., K)."""
         return self.learner.weights(state.learner)
 
+    def objection(self, state: Any) -> str:
+        """How the losses so far contradict what the learner was told, in words; nothing if they do not."""
+        told = getattr(self.learner, "objection", None)
+        return "" if told is None else told(state.learner)
+
     def play(self, state: Any, m: Vector) -> Operator:
         """The mixture with the current weights."""
         return trusted(Mixture, weights=self.weights(state), operators=self.operators(state, m))
