@@ -70,3 +70,16 @@ def test_what_is_no_learner():
             OverExperts(wrong, [Identity()])
     with pytest.raises(ValueError, match=r"`Hedge\(prior=...\)` must have one weight an expert, 3; got \(0.5, 0.5\)"):
         check_learner("learner", learners.Hedge(prior=(0.5, 0.5)), 3)
+
+
+BY_SIZE = {"hedge-self-tuned"}  # the rate of the paper is told by the largest loss; the page of `Hedge` says so
+
+
+@pytest.mark.parametrize("name", learners.registry)
+def test_a_constant_that_is_added_to_all_losses_changes_nothing(name):
+    learner = made(name)
+    plain = shifted = learner.init(np.zeros(K))
+    for losses in LOSSES[:, 0]:
+        plain, shifted = learner.learn(plain, losses), learner.learn(shifted, losses + 10.0)
+    away = np.abs(learner.weights(plain) - learner.weights(shifted)).max()
+    assert (away > 1e-3) == (name in BY_SIZE), away

@@ -310,3 +310,11 @@ def test_a_reference_is_a_whole_sentence_without_formulas(oracle):
     reference = play(oracle, linear(Box(3, 0.0, 1.0)), Box(3, 0.0, 1.0)).reference
     assert reference.endswith(")") or reference.endswith("for the set") or reference.endswith("FTRL")
     assert "$" not in reference
+
+
+@pytest.mark.parametrize("learner", [oracles.Hedge, oracles.AdaHedge])
+def test_a_bound_is_stated_whether_an_oracle_takes_the_set_or_its_operators(learner):
+    losses = linear(Simplex(3))
+    one, other = (play(make, losses, Simplex(3)) for make in (learner, lambda S: learner(S.operators)))
+    assert one.bound == other.bound < math.inf
+    assert one.regret <= one.bound

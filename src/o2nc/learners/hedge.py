@@ -38,6 +38,10 @@ class Hedge(ExponentialWeights):
       $g\,[2(\sqrt{1+E_T}-1)+\Lambda^2(1-1/\sqrt{1+E_T})]$, least for $\gamma_0=1/\sqrt2$ when $\Lambda$ is small.
       Proofs: `o2nc.certificates.hedge_self_tuned`.
 
+    A constant that is added to all losses of a round changes nothing with a constant rate. The self-tuned rate is that
+    of the paper: it sees $\|\ell_s\|_\infty$, so that such a constant makes it smaller. `AdaHedge` tunes itself without
+    seeing it.
+
     Args:
         gamma: a constant rate, a nonincreasing sequence of rates (its last one is kept), or None for the self-tuned.
         prior: positive weights that sum to 1; uniform if not given.

@@ -16,6 +16,7 @@ from ..losses import LinearLoss
 from ..oracles import OverExperts
 from ..oracles.base import Oracle, check_is_oracle
 from ..oracles.over_set import OverSet
+from ..sets import Hull
 from ..sets.base import Coordinates, OperatorSet
 from .domains import Domain
 from .hindsight import minimised
@@ -190,7 +191,7 @@ class Game:
         in u, takes the place of the identity, unless the oracle would start elsewhere there than it did.
         """
         over = getattr(self.oracle, "set", getattr(self.oracle, "experts", None))
-        if over is not self.set or not isinstance(self.oracle, (OverSet, OverExperts)):
+        if not _is_same(over, self.set) or not isinstance(self.oracle, (OverSet, OverExperts)):
             return math.inf
         pulled = [self._pulled(g) for g in self.gradients]
         if hasattr(self.oracle, "bound_against"):
@@ -254,6 +255,15 @@ class Game:
         far, size = float(np.linalg.norm(_xp.to_numpy(w) - near)), 1 + float(np.linalg.norm(near))
         if not far <= INSIDE * _xp.machine_eps(w) * size:
             raise ValueError(f"{rule}; the distance from {self.domain} is {far:.3g}{when}.")
+
+
+def _is_same(over: Any, S: OperatorSet) -> bool:
+    """Whether an oracle is over this set, or over a hull of the same operators."""
+    if isinstance(over, Hull) and isinstance(S, Hull):
+        return len(over.operators) == len(S.operators) and all(
+            one is other for one, other in zip(over.operators, S.operators, strict=True)
+        )
+    return over is S
 
 
 def play(
