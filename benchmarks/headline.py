@@ -81,7 +81,7 @@ def trained() -> list[list[str]]:
     constant = ["the same without a schedule", free("learned constant"), page]
     later = over_adamw(load_runs(RESULTS / "fine_tuning.jsonl"), list(FINE_TUNING), "learned")
     tuning = [
-        "`Hedged` without a learning rate / AdamW at 0.001, fine-tuning, two tasks",
+        "`Hedged` without a learning rate / AdamW at 0.001, which was not tuned, fine-tuning, two tasks",
         numbers(later.values()),
         page,
     ]
