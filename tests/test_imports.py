@@ -192,3 +192,11 @@ def test_a_file_is_read_in_a_sitting(folder):
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / folder).rglob("*.py")}
     assert lines
     assert {str(path): n for path, n in lines.items() if n > 350} == {}
+
+
+def test_a_room_that_is_asked_for_is_imported():
+    code = (
+        "import sys, o2nc; assert 'o2nc.stationarity' not in sys.modules; o2nc.stationarity.measure; "
+        "assert not hasattr(o2nc, 'stationary')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

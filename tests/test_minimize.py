@@ -63,6 +63,7 @@ def test_the_same_run_on_every_library(library, constants, batch):
     assert result.tight.bound == pytest.approx(same.tight.bound, abs=1e-9)
     assert result.tight.bound < result.certificate.bound
     assert library in result.versions
+    assert result.versions["o2nc"] == o2nc.__version__
     assert json.loads(result.certificate.to_json())["label"] == result.certificate.label
 
 

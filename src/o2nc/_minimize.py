@@ -181,7 +181,7 @@ def minimize(
         conversion=chosen,
         rounds=T,
         seed=seed,
-        versions={"python": platform.python_version(), "numpy": np.__version__, **_xp.version(leaf(x1))},
+        versions=_versions(x1),
     )
 
 
@@ -295,3 +295,9 @@ def _value(value: Any, x: Vector, rng: np.random.Generator) -> Any:
 def _integers(values: Any, x: Vector) -> Any:
     t = _xp.first_round(leaf(x))
     return t * 0 + _xp.integers(values.tolist(), t)
+
+
+def _versions(x: Vector) -> dict[str, str]:
+    from . import __version__  # which is there once the package is
+
+    return {"o2nc": __version__, "python": platform.python_version(), "numpy": np.__version__, **_xp.version(leaf(x))}
