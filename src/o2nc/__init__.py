@@ -14,7 +14,7 @@ from .vectors import Blocks
 if TYPE_CHECKING:
     from . import stationarity as stationarity
 
-__version__ = "0.2.0"
+__version__ = "0.2.1"
 __all__ = [
     "Blocks",
     "NonfiniteGradientError",
