@@ -23,7 +23,7 @@ class Hull(Static):
     Reference: Algorithm 3 (Hedge) and its simplex.
 
     >>> import numpy as np
-    >>> from o2nc.operators import Diagonal
+    >>> from o2nc.operators import Diagonal, Identity
     >>> S = Hull((Identity(), Diagonal(np.asarray([1.0, 0.0]))))
     >>> S.project(np.asarray([1.5, 0.0]))
     array([1., 0.])
