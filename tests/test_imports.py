@@ -184,19 +184,3 @@ except ModuleNotFoundError as error:
     assert " ".join(run(code)) == (
         f"`o2nc.{front_end}` needs {name}, which is not installed; `pip install 'o2nc[{extra}]'` brings it."
     )
-
-
-@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples", "docs"])
-def test_a_file_is_read_in_a_sitting(folder):
-    """The rule of CONTRIBUTING.md."""
-    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / folder).rglob("*.py")}
-    assert lines
-    assert {str(path): n for path, n in lines.items() if n > 350} == {}
-
-
-def test_a_room_that_is_asked_for_is_imported():
-    code = (
-        "import sys, o2nc; assert 'o2nc.stationarity' not in sys.modules; o2nc.stationarity.measure; "
-        "assert not hasattr(o2nc, 'stationary')"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

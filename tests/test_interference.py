@@ -1,8 +1,6 @@
 """Nothing that a function of the user does to what it is given, or has returned, changes a run of `minimize`."""
 
 import contextlib
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +13,7 @@ from o2nc import Blocks, sets
 from o2nc.constants import VarianceReduced
 from o2nc.conversions import StormConversion
 from o2nc.operators import Dense, Identity
-from o2nc.oracles import Constant, OptimisticOMD, registry
+from o2nc.oracles import OptimisticOMD, registry
 from o2nc.oracles.base import example
 from o2nc.rivals import SGD, OnlineScaled
 from o2nc.sets import Box
@@ -122,39 +120,3 @@ def test_a_value_that_writes_changes_nothing():
         return o2nc.minimize(lambda x, rng: np.sin(x), np.ones(3), OnlineScaled(alpha=0.2), rounds=5, value=value)
 
     np.testing.assert_array_equal(result(False).last, result(True).last)
-
-
-@dataclass(frozen=True)
-class Scribbler:
-    """The identity, whose author writes into everything that he is given, after he has used it."""
-
-    def init(self, x):
-        spoil(x)
-        return NoState()
-
-    def play(self, state, m):
-        return ScribblingIdentity()
-
-    def learn(self, state, loss):
-        spoil(loss.s)
-        spoil(loss.m)
-        return state
-
-
-class NoState(NamedTuple):
-    pass
-
-
-class ScribblingIdentity:
-    def __matmul__(self, v):
-        Um = v.copy()
-        spoil(v)
-        return Um
-
-
-@pytest.mark.parametrize("name", [name for name in CONVERSIONS if name != "SGD"])
-def test_an_oracle_that_writes_changes_nothing(name):
-    honest, spoiled = (run(CONVERSIONS[name](oracle), "numpy", "array", False) for oracle in (Constant(), Scribbler()))
-    np.testing.assert_array_equal(honest.x, spoiled.x)
-    assert str(honest.tight) == str(spoiled.tight)
-    assert str(honest.certificate) == str(spoiled.certificate)

@@ -236,9 +236,11 @@ def test_the_certificate_of_replications():
 def test_wrong_constants_are_noticed():
     conversion = SmoothConversion(Constant(), Smooth.paper(M=1e-6, beta=1e-6, sigma=0.0, T=3))
     tx = convert(conversion)
-    state = tx.init(jnp.ones(2))
+    x = jnp.ones(2)
+    state = tx.init(x)
     for _ in range(3):
-        _, state = tx.update(jnp.ones(2), state)
+        dx, state = tx.update(jnp.ones(2), state, x)
+        x = x + dx
     assert float(report(state).clipped) == 1.0
     check(lambda: certificate(conversion, state), ValueError, "`conversion`", "projected in 100% of the rounds")
 
@@ -254,9 +256,11 @@ class Longer:
 def test_contractions_are_asked_for_where_the_theorem_needs_them(make, needs):
     conversion = make(Constant(Longer()), Smooth(gap=4.0, beta=1.0, sigma=0.0, T=3))
     tx = convert(conversion)
-    state = tx.init(jnp.ones(2))
+    x = jnp.ones(2)
+    state = tx.init(x)
     for _ in range(3):
-        _, state = tx.update(jnp.ones(2), state)
+        dx, state = tx.update(jnp.ones(2), state, x)
+        x = x + dx
     if needs:
         assert float(report(state).bound) == np.inf
         check(lambda: certificate(conversion, state), ValueError, "`conversion`", "norm above 1 in 2 rounds")

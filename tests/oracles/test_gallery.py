@@ -85,8 +85,9 @@ def test_growth_is_measured(growth, monkeypatch):
     monkeypatch.setattr(growth, "LEAST", 0.0)
     name, _ = growth.ORACLES["OGD"]
     grid = growth.measured(name, "PositiveContractions", [(n, growth.Size(d=n)) for n in (8, 16, 32, 64)])
-    matrix, tracker, sums, counters = 64 * 64, 64, 7, 2  # regret, Q, N, W, clipped, longer and OGD's own; rounds
-    assert grid.kept[-1] == 8 * (matrix + tracker + sums) + 4 * counters
+    # tracker and last sample; sums of rounds, what rounding took from them, and the bets; rounds, the next pair, a mark
+    matrix, vectors, numbers, counters = 64 * 64, 2 * 64, 24, 4
+    assert grid.kept[-1] == 8 * (matrix + vectors + numbers) + 4 * counters
     assert grid.numbers([24 * n**2 for n in grid.sizes]) == "3 d^2"
     assert grid.power([n**3 for n in grid.sizes]) == pytest.approx(3)
     assert grid.last([1.0, 1.0, 2.0, 8.0]) == pytest.approx(2)

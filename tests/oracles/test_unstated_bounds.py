@@ -71,7 +71,11 @@ def test_a_set_that_may_grow_has_no_bound(name, kind):
 
 
 @pytest.mark.parametrize("name", registry)
-@pytest.mark.parametrize("U", [Longer(), Minus(), Mixture(np.asarray([0.5, 0.5]), (Identity(), Longer()))], ids=["longer", "minus", "mixture"])
+@pytest.mark.parametrize(
+    "U",
+    [Longer(), Minus(), Mixture(np.asarray([0.5, 0.5]), (Identity(), Longer()))],
+    ids=["longer", "minus", "mixture"],
+)
 def test_experts_that_need_not_be_contractions_have_no_bound(name, U):
     for experts in ((Identity(), U), (U, Identity())):
         if (oracle := made(name, sets.Hull(experts))) is None:
@@ -109,7 +113,11 @@ class Own:
         return 0.0
 
 
-@pytest.mark.parametrize("member", [WIDE, Constant(Longer()), Own(), Compared(WIDE, [Identity()])], ids=["wide", "constant", "own", "compared"])
+@pytest.mark.parametrize(
+    "member",
+    [WIDE, Constant(Longer()), Own(), Compared(WIDE, [Identity()])],
+    ids=["wide", "constant", "own", "compared"],
+)
 def test_oracles_over_others_ask_them(member):
     good = OverOracles([Constant(), OGD(sets.Box())])
     assert stated(good) < math.inf

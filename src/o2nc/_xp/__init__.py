@@ -217,12 +217,16 @@ def is_array(value: Any) -> bool:
 
 
 def is_traced(v: Array) -> bool:
-    """Whether ``v`` has no value yet (under a JAX trace, or on torch's meta device)."""
+    """Whether ``v`` has no value yet: under a JAX trace or torch.compile, or on torch's meta device."""
     if array_api_compat.is_jax_array(v):
         import jax
 
         return isinstance(v, jax.core.Tracer)
-    return bool(array_api_compat.is_torch_array(v) and v.device.type == "meta")
+    if array_api_compat.is_torch_array(v):
+        import torch
+
+        return v.device.type == "meta" or torch.compiler.is_compiling()
+    return False
 
 
 def compiled(function: Callable, v: Array) -> Callable:

@@ -9,7 +9,8 @@ from ..certificates import Certificate, theorem2, tight_nonsmooth
 from ..certificates.declared import Descent
 from ..constants import Nonsmooth
 from ..losses import LinearLoss
-from ..oracles.base import Oracle, played
+from ..operators import act
+from ..oracles.base import Oracle
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .average import Average, no_average
 from .base import Answer, Samples, check_given, check_uniform, registry
@@ -114,7 +115,7 @@ class NonsmoothConversion(TrackedConversion):
         state = summed(state, norms=_xp.namespace(length).sqrt(length), spread=c * v)
 
         z = self.direction(run.m)  # line 3 of round t + 1
-        Uz = played(self.oracle, run.oracle, z)  # line 4
+        Uz = act(self.oracle.play(run.oracle, z), z)  # line 4
         r = as_coin(r, zero_scalar(s))
         dy = (state.Uz * (1 - state.r) + Uz * r) * -eta  # lines 5, 6: y_{t+1} - y_t
         run = run._replace(evidence=self.watched(before, s, None, inner(dy, dy) * (1 / eta**2)))

@@ -7,7 +7,7 @@ from .._xp import Array
 from ..certificates import Certificate, sharp_step, theorem1_segment, tight_segment
 from ..constants import PaperSmooth
 from ..constants.rates import is_too_small
-from ..oracles.base import played
+from ..operators import act
 from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .base import Samples, registry
 from .coins import as_coin, is_no_coin, stray_objection
@@ -90,7 +90,7 @@ class SegmentConversion(SmoothConversion):
         eta = self.constants.eta
         loss = self.loss(s, state.run.m, eta)
         run = one_round(self.oracle, self.marked(state.run), loss, state.Um, float(self.constants.a), self.constants.G0)
-        Um = played(self.oracle, run.oracle, run.m)
+        Um = act(self.oracle.play(run.oracle, run.m), run.m)
         r = state.r if r is None else as_coin(r, zero_scalar(s))
         dy = (state.Um * (1 - state.r) + Um * r) * -eta
         evidence = self.watched(state.run, s, None, inner(dy, dy) * float(1 / eta**2))

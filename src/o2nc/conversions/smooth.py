@@ -13,7 +13,8 @@ from ..constants import PaperSmooth, Smooth, SmoothConstants
 from ..constants.rates import is_too_small
 from ..losses import DescentLoss, LinearLoss, Loss
 from ..noise import HeavyTailed
-from ..oracles.base import Oracle, played
+from ..operators import act
+from ..oracles.base import Oracle
 from ..vectors import Scalar, Vector, check_like, project_ball
 from .base import Answer, Samples, registry
 from .evidence import Claims
@@ -85,7 +86,7 @@ class SmoothConversion(TrackedConversion):
         """A round of Algorithm 1 with these rates."""
         check_like("s", s, now.m)
         now = self.marked(now)
-        Um = played(self.oracle, now.oracle, now.m)  # line 3
+        Um = act(self.oracle.play(now.oracle, now.m), now.m)  # line 3
         loss, dx = self.loss(s, now.m, eta), Um * -eta  # lines 5, 6
         watch = partial(self.watched, now, s, None)
         return dx, one_round(self.oracle, now, loss, Um, a, self.constants.G0, watch)  # line 7

@@ -11,7 +11,8 @@ from ..certificates.declared import Descent
 from ..checks import check_number
 from ..constants import VarianceReduced
 from ..losses import DescentLoss, LinearLoss, Loss, PredictionLoss
-from ..oracles.base import Oracle, played, stated_bound
+from ..operators import act
+from ..oracles.base import Oracle, stated_bound
 from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
 from .base import Answer, check_given, registry
 from .evidence import Claims
@@ -103,7 +104,7 @@ class StormConversion(TrackedConversion):
         check_like("s", s, now.m)
         check_like("again", again, now.m)
         m = state.away * (1 - self.rate(now)) + again
-        Um = played(self.oracle, now.oracle, m)
+        Um = act(self.oracle.play(now.oracle, m), m)
         dx = Um * -self.constants.eta
         watch = partial(self.watched, now, s, again)
         after = learned(self.oracle, now, self.loss(s, m), Um, m, now.clipped, watch)

@@ -7,7 +7,8 @@ from .. import _xp
 from .._xp import Array
 from ..checks import check_number
 from ..losses import DescentLoss, LinearLoss, Loss
-from ..oracles.base import Oracle, check_is_oracle, played, weights_of
+from ..operators import act
+from ..oracles.base import Oracle, check_is_oracle, weights_of
 from ..vectors import Vector, check_like, inner, where, zero_scalar, zeros_like
 from .base import Conversion, registry
 from .tracked import Tracked, first_round, one_round
@@ -81,7 +82,7 @@ class UntunedConversion(Conversion):
         """One round; the step is committed before the sample, and nothing else is used."""
         run, xp = state.run, _xp.namespace(state.E)
         check_like("s", s, run.m)
-        Um, square = played(self.oracle, run.oracle, run.m), inner(s, s)
+        Um, square = act(self.oracle.play(run.oracle, run.m), run.m), inner(s, s)
         loss: Loss = DescentLoss(s, run.m, 1.0, self.kappa / 128) if self.kappa else LinearLoss(s, run.m, 1.0)
         share = state.first * _xp.inverse(state.E)  # E_1 / E_t, 0 before the first sample
         dx = Um * -(state.D * share**POWER * xp.sqrt(_xp.inverse(state.first)))

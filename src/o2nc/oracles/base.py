@@ -4,13 +4,12 @@ import math
 from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
-from .. import _xp
 from .._xp import Array
 from ..learners.base import NEEDED, State
 from ..losses import Loss
-from ..operators import Operator, act
+from ..operators import Operator
 from ..registry import Registry
-from ..vectors import Vector, apply
+from ..vectors import Vector
 
 # the oracles by name: ``make(S, rate, C)`` from a set, a rate or None for its own, and a bound on the range of a loss.
 # facts: ``rate``, whether it takes one, in words; ``tuned``, (c, p) if that for T rounds is c / T^p, not 2 / T^0.5;
@@ -47,18 +46,6 @@ class Oracle(Protocol):
     def learn(self, state: State, loss: Loss) -> State:
         """The state after the loss of this round."""
         ...
-
-
-def played(oracle: Oracle, state: State, m: Vector) -> Vector:
-    """U_t m_t. The oracle is given a copy of m_t, so that one that writes changes what it plays, and no more.
-
-    >>> import numpy as np
-    >>> from o2nc.oracles import Constant
-    >>> played(Constant(), Constant().init(np.ones(2)), np.ones(2))
-    array([1., 1.])
-    """
-    m = apply(_xp.copy, m)
-    return act(oracle.play(state, m), m)
 
 
 def example(name: str, S: Any, x: Vector, T: int = 400) -> Any:
