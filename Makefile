@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+ENVIRONMENT = $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'  # knows dependency groups
 
 .PHONY: run play test test-all test-oldest wheel lint docs bench clean
 
 run: .venv/run
 	$(BIN)/o2nc reproduce --out results
 
-play: .venv/play
+play: .venv/run
 	$(BIN)/o2nc play
 
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
@@ -31,7 +32,7 @@ OLDEST := build/oldest/bin/python
 test-oldest:
 	$(PYTHON) -m venv build/oldest
 	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt torch
-	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[torch,jax,experiments,dask]' pytest pytest-xdist hypothesis array-api-strict flax tensorboard
+	$(OLDEST) -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[torch,jax,lab,dask]' pytest pytest-xdist hypothesis array-api-strict flax tensorboard
 	JAX_ENABLE_COMPILATION_CACHE=false $(OLDEST) -m pytest --numprocesses 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning -W "ignore:numpy.ndarray size changed" -W "ignore:os.fork() was called" -W "ignore:A worker stopped while some jobs" --ignore tests/benchmarks --ignore tests/examples
 
 # the built wheel, without extras, in an empty environment; isolated, since folders of tests are called torch and optax
@@ -56,23 +57,18 @@ bench: .venv/dev
 # torch goes first: whatever depends on it then finds the pinned CPU build
 .venv/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) --editable '.[experiments]'
+	$(PIP) --editable '.[lab]'
 	touch $@
 
 .venv/dev: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
+	$(ENVIRONMENT)
 	$(PIP) torch
-	$(PIP) --editable '.[torch,jax,experiments,dask,ray,play,bench,benchopt,trainers,docs,dev]'
-	touch $@
-
-.venv/play: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(PIP) --editable '.[play]'
+	$(PIP) --editable '.[torch,jax,lab,dask,ray,trainers]' --group bench --group benchopt --group docs --group dev
 	touch $@
 
 .venv/docs: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(PIP) --editable '.[experiments,docs]'
+	$(ENVIRONMENT)
+	$(PIP) --editable '.[lab]' --group docs
 	touch $@
 
 clean:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import o2nc
-from o2nc.experiments.runner.charts import BLUE, ORANGE, canvas
+from o2nc.lab.runner.charts import BLUE, ORANGE, canvas
 from o2nc.operators import act
 from o2nc.oracles import Constant, FullLeastSquares
 

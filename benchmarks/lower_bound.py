@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from o2nc import Smooth, SmoothConversion
-from o2nc.experiments.objectives import objective
+from o2nc.lab.objectives import objective
 from o2nc.operators import Diagonal, Identity
 from o2nc.oracles import Constant, Hedge, Oracle
 
@@ -237,7 +237,7 @@ STYLES = {  # colour and dash: one colour a method
 
 def draw(path: Path, rows: dict[str, dict[int, dict[str, float]]]) -> None:
     """The picture: proved dashed, true and found solid, measured dotted."""
-    from o2nc.experiments.runner import charts
+    from o2nc.lab.runner import charts
 
     lines = [
         charts.Line(np.asarray(list(by_T)), np.asarray([row[name] for row in by_T.values()]), name,

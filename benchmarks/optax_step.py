@@ -25,7 +25,7 @@ from step_cost.shapes import models, squares
 from step_cost.targets import Goal
 
 from o2nc.conversions.practical import RATE
-from o2nc.experiments.runner.charts import COLOURS, canvas
+from o2nc.lab.runner.charts import COLOURS, canvas
 
 OUT = Path(__file__).parent / "results" / "optax_step.json"
 WIDTHS, WIDEST = (16, 32, 64, 128, 256, 512, 1024), 256

@@ -20,11 +20,11 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 import numpy as np
 
 from o2nc import _xp
-from o2nc.experiments.objectives import double_well, objective
-from o2nc.experiments.paper.experiment import ReproductionCell
-from o2nc.experiments.paper.methods import METHODS, hedge_rate
-from o2nc.experiments.paper.published import RESULTS
-from o2nc.experiments.runner import backends
+from o2nc.lab.objectives import double_well, objective
+from o2nc.lab.paper.experiment import ReproductionCell
+from o2nc.lab.paper.methods import METHODS, hedge_rate
+from o2nc.lab.paper.published import RESULTS
+from o2nc.lab.runner import backends
 
 OBJECTIVES = {name: objective(name) for name in RESULTS}
 

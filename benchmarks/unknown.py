@@ -17,9 +17,9 @@ from o2nc import SmoothConversion, probe
 from o2nc.certificates import theorem1_doubling, theorem1_sharp
 from o2nc.constants import PaperSmooth
 from o2nc.conversions import DoublingConversion, UntunedConversion, untuned
-from o2nc.experiments.objectives import objective, of_kind
-from o2nc.experiments.runner.paired import HORIZON, Method, play
-from o2nc.experiments.runner.statistics import reduction
+from o2nc.lab.objectives import objective, of_kind
+from o2nc.lab.runner.paired import HORIZON, Method, play
+from o2nc.lab.runner.statistics import reduction
 from o2nc.operators import Identity
 from o2nc.oracles import AdaGrad, AdaHedge, Constant
 from o2nc.sets import Box

@@ -20,7 +20,7 @@ import o2nc
 from o2nc.certificates import theorem_storm
 from o2nc.constants import VarianceReduced
 from o2nc.conversions import PredictionConversion, SmoothConversion, StormConversion
-from o2nc.experiments.runner.charts import COLOURS, Legend, canvas
+from o2nc.lab.runner.charts import COLOURS, Legend, canvas
 from o2nc.operators import Identity, Projector
 from o2nc.oracles import Constant, Hedge, PredictionHedge
 

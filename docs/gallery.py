@@ -10,7 +10,7 @@ import numpy as np
 
 from o2nc import SegmentConversion, Smooth, oracles
 from o2nc.directions import Adam, Function, Momentum
-from o2nc.experiments.runner.charts import canvas
+from o2nc.lab.runner.charts import canvas
 from o2nc.operators import Identity, Projector, act
 from o2nc.oracles.base import example
 from o2nc.sets import Box, Fantope, Hull, PositiveContractions, SpectralBall

@@ -9,7 +9,7 @@ import argparse
 import torch
 
 import o2nc
-from o2nc.experiments.objectives.relu_network import HIDDEN, OUTER, ReluNetwork
+from o2nc.lab.objectives.relu_network import HIDDEN, OUTER, ReluNetwork
 from o2nc.torch import Converted
 
 

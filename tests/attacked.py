@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from o2nc.cli import app
-from o2nc.cli.codes import ended
-from o2nc.experiments.runner.cells import Cell
-from o2nc.experiments.runner.records import Record
-from o2nc.experiments.runner.store import StoreError
+from o2nc.lab.cli import app
+from o2nc.lab.cli.codes import ended
+from o2nc.lab.runner.cells import Cell
+from o2nc.lab.runner.records import Record
+from o2nc.lab.runner.store import StoreError
 
 FULL = "/dev/full"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from o2nc.cli import app
+from o2nc.lab.cli import app
 
 REPLICATIONS = 6
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 import o2nc
+import o2nc.lab.playground
 import o2nc.optax
-import o2nc.play
 import o2nc.torch
 from o2nc import certificates, conversions, learners, losses, online, operators, oracles, sets, stationarity, testing
-from o2nc.experiments.objectives import registry as objectives
+from o2nc.lab.objectives import registry as objectives
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAPER = (ROOT / "docs" / "paper-to-code.md").read_text()
 ROOMS = (o2nc, certificates, conversions, learners, online, oracles, sets, stationarity, testing)
-ROOMS += (o2nc.torch, o2nc.optax, o2nc.play)
+ROOMS += (o2nc.torch, o2nc.optax, o2nc.lab.playground)
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in ROOMS
@@ -189,7 +189,7 @@ def test_results_begin_with_three_findings_and_a_picture(page):
 
 
 def test_every_command_has_a_row():
-    from o2nc.cli.console import app
+    from o2nc.lab.cli.console import app
 
     table = (ROOT / "docs" / "api" / "experiments.md").read_text().split("An oracle is spelled")[0]
     commands = [command.name for command in app.registered_commands]

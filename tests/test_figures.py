@@ -12,13 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import figures
-from o2nc import play
-from o2nc.experiments.nonsmooth.experiment import NonsmoothExperiment
-from o2nc.experiments.paper.experiment import Reproduction
-from o2nc.experiments.runner.charts import Chart, Line, figure, write_figure
-from o2nc.experiments.runner.records import merge
-from o2nc.experiments.training_log.pictures import charts, stacked, written
-from o2nc.experiments.training_log.reading import Log
+from o2nc.lab.figures.log import Log
+from o2nc.lab.figures.training import charts, stacked, written
+from o2nc.lab.nonsmooth.experiment import NonsmoothExperiment
+from o2nc.lab.paper.experiment import Reproduction
+from o2nc.lab.runner.charts import Chart, Line, figure, write_figure
+from o2nc.lab.runner.records import merge
 from test_docs import ROOT
 from test_docs import charts as of_tables
 
@@ -204,9 +203,9 @@ def shown(code, name, monkeypatch, folder):
 
 
 def test_the_program_of_the_playground(monkeypatch, tmp_path):
-    settings = play.Settings("f4", T=5)
-    methods = {name: play.Method("sgd", step=0.01) for name in "AB"}
-    nothing_wrong(shown(play.code(settings, methods), "program", monkeypatch, tmp_path))
+    settings = playground.Settings("f4", T=5)
+    methods = {name: playground.Method("sgd", step=0.01) for name in "AB"}
+    nothing_wrong(shown(playground.code(settings, methods), "program", monkeypatch, tmp_path))
 
 
 @pytest.mark.slow

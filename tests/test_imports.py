@@ -1,6 +1,7 @@
 """Imports point one way, array libraries are known to one module, and `import o2nc` is light."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -92,22 +93,44 @@ def test_imports_point_one_way(name):
     assert not wrong, f"{name} must import from {sorted(rooms)} only; it imports {sorted(wrong)}."
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in FILES if room(name) in ("experiments", "play", "testing", *DOORS, *FRONT_ENDS)],
-)
-def test_nothing_imports_the_command_line(name):
-    assert not {target for target in own(imports(FILES[name])) if room(target) in ("cli", "__main__")}
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) not in ("lab", "__main__")])
+def test_the_library_never_imports_its_lab(name):
+    assert not {target for target in own(imports(FILES[name])) if room(target) in ("lab", "__main__")}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) not in ("__init__", "lab", "rivals")])
+def test_nothing_of_the_library_imports_the_rivals(name):
+    assert not {target for target in own(imports(FILES[name])) if room(target) == "rivals"}
+
+
+@pytest.mark.parametrize("name", ["experiments", "play"])
+def test_a_room_that_has_moved_leaves_a_sentence(name):
+    with pytest.raises(ModuleNotFoundError, match=f"`o2nc.{name}` is now `o2nc.lab"):
+        importlib.import_module(f"o2nc.{name}")
+    with pytest.raises(ModuleNotFoundError, match=f"`o2nc.{name}` is now `o2nc.lab"):
+        getattr(o2nc, name)
+
+
+@pytest.mark.parametrize("name", ["lab", "optax", "rivals", "stationarity", "torch"])
+def test_a_room_is_there_when_it_is_first_asked_for(name):
+    code = f"import sys, o2nc; assert 'o2nc.{name}' not in sys.modules; print(o2nc.{name}.__name__)"
+    assert run(code) == [f"o2nc.{name}"]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("lab.")])
+def test_nothing_of_the_lab_imports_the_command_line(name):
+    targets = {target for target in own(imports(FILES[name])) if target.startswith("lab.cli")}
+    assert name.startswith("lab.cli") or not targets
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if room(name) in ("online", *FRONT_ENDS)])
 def test_a_front_end_sees_the_core_and_never_another(name):
-    others = {"experiments", "play", "testing", *DOORS, *FRONT_ENDS} - {room(name)}
+    others = {"lab", "testing", *DOORS, *FRONT_ENDS} - {room(name)}
     assert not {target for target in own(imports(FILES[name])) if room(target) in others}
 
 
-def test_the_package_itself_imports_no_front_end_and_nothing_of_the_experiments():
-    above = ("experiments", "play", "cli", "__main__", *FRONT_ENDS)
+def test_the_package_itself_imports_no_front_end_and_nothing_of_the_lab():
+    above = ("lab", "__main__", *FRONT_ENDS)
     assert not {target for target in own(imports(FILES["__init__"])) if room(target) in above}
 
 

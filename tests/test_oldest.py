@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS = (
-    "torch",
-    "jax",
-    "experiments",
-    "dask",
-    "dev",
-)  # what `make test-oldest` installs, of "dev" what its tests need
+TABLES = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, GROUPS = TABLES["project"], TABLES["dependency-groups"]
+EXTRAS = ("torch", "jax", "lab", "dask")  # what `make test-oldest` installs, and of "dev" what its tests need
 UNUSED = {"mypy", "ruff", "playwright", "nbclient", "ipykernel"}
 PINS = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "constraints-oldest.txt").read_text(), flags=re.MULTILINE))
 FLOORS = {
@@ -22,6 +17,7 @@ FLOORS = {
     for need in [
         *PROJECT["dependencies"],
         *(need for extra in EXTRAS for need in PROJECT["optional-dependencies"][extra]),
+        *GROUPS["dev"],
     ]
     for name, version in re.findall(r"^([\w-]+)>=([\d.]+)", need)
     if name not in UNUSED

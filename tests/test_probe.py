@@ -12,7 +12,7 @@ import o2nc
 from conftest import numpy_of
 from o2nc import Blocks, Probes, SegmentConversion, Smooth, SmoothConversion, certificates
 from o2nc.constants import PaperSmooth, SmoothConstants
-from o2nc.experiments.objectives import objective
+from o2nc.lab.objectives import objective
 from o2nc.oracles import Constant
 from sentences import check
 

@@ -7,9 +7,9 @@ import sys
 import cloudpickle
 import pytest
 
-import o2nc.experiments.deterministic.methods
-import o2nc.experiments.nonsmooth.methods
-import o2nc.play.noise  # noqa: F401
+import o2nc.lab.deterministic.methods
+import o2nc.lab.nonsmooth.methods
+import o2nc.lab.playground.noise  # noqa: F401
 from o2nc.registry import Registry, additions, restore
 
 REGISTRIES = {
@@ -50,8 +50,8 @@ def test_an_addition_to_any_registry_is_restored_from_its_pickle(name, monkeypat
 
 MINE = """
 from o2nc import oracles
-from o2nc.experiments.objectives.double_well import DoubleWell
-from o2nc.experiments.objectives.registry import registry
+from o2nc.lab.objectives.double_well import DoubleWell
+from o2nc.lab.objectives.registry import registry
 
 
 class Mine(DoubleWell):
@@ -62,9 +62,9 @@ registry.add("mine", Mine, "f2 with other noise", kind="smooth")
 oracles.registry.add("same", lambda S, rate, bound: oracles.AdaHedge(S), "AdaHedge by another name")
 """
 SCRIPT = """
-from o2nc.experiments.compare.comparison import compare
-from o2nc.experiments.paper.experiment import Reproduction, ReproductionCell
-from o2nc.experiments.runner.engine import compute
+from o2nc.lab.compare.comparison import compare
+from o2nc.lab.paper.experiment import Reproduction, ReproductionCell
+from o2nc.lab.runner.engine import compute
 
 
 class Store:

@@ -34,7 +34,7 @@ def forbidden(text):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
 def test_the_source_does_what_the_page_says(path):
-    allowed = {"socket"} if path.relative_to(ROOT / "src").as_posix() == "o2nc/play/page.py" else set()
+    allowed = {"socket"} if path.relative_to(ROOT / "src").as_posix() == "o2nc/lab/playground/page.py" else set()
     assert forbidden(path.read_text(encoding="utf-8")) == allowed
 
 
@@ -46,7 +46,7 @@ def test_what_is_forbidden_is_found(text):
 
 
 def test_an_array_of_a_cell_is_read_without_pickle():
-    store = (ROOT / "src" / "o2nc" / "experiments" / "runner" / "store.py").read_text(encoding="utf-8")
+    store = (ROOT / "src" / "o2nc" / "lab" / "runner" / "store.py").read_text(encoding="utf-8")
     assert "read_array(io.BytesIO(entry), allow_pickle=False)" in store
 
 

@@ -8,7 +8,8 @@ import pytest
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+TABLES = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = TABLES["project"]["optional-dependencies"] | TABLES["dependency-groups"]
 FLOORS = dict(
     match
     for extra in ("torch", "jax", "trainers", "timm", "benchopt")

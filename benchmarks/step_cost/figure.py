@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from o2nc.experiments.runner.charts import COLOURS, canvas
+from o2nc.lab.runner.charts import COLOURS, canvas
 
 from .methods import FOREACH
 from .timing import Costs, ratio

@@ -5,18 +5,16 @@ import sys
 
 
 def main() -> int:
-    """Run the command line, or say in a sentence what it needs; returns the exit code (`o2nc.cli.codes`)."""
+    """Run the command line, or what there is of it without its extra; returns the exit code (`o2nc.lab.cli.codes`)."""
     try:
-        from .cli import app
-        from .cli.codes import ended
+        from .lab.cli import app
+        from .lab.cli.codes import ended
     except ModuleNotFoundError as error:
-        if error.name is not None and error.name.split(".")[0] == "o2nc":
+        if error.name is None or error.name.split(".")[0] == "o2nc":
             raise
-        print(
-            f"The command line of o2nc needs the package {error.name!r}: pip install 'o2nc[experiments]'.",
-            file=sys.stderr,
-        )
-        return 3  # as `Code.FAILED`
+        from .lab import basics
+
+        return basics.main(sys.argv[1:], missing=error.name)
     except KeyboardInterrupt:
         return 130  # as `Code.INTERRUPTED`
     if isinstance(sys.stdout, io.TextIOWrapper):  # the name of a folder may be no text

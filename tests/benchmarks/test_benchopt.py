@@ -45,7 +45,7 @@ def test_the_problem_is_what_it_says():
 @pytest.fixture
 def benchopt(tmp_path):
     """Runs benchopt on a copy, which it fills with results."""
-    pytest.importorskip("benchopt", reason="pip install 'o2nc[benchopt]'")
+    pytest.importorskip("benchopt", reason="pip install --group benchopt")
     folder = tmp_path / "benchopt"
     shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("outputs", "__cache__", "__pycache__"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -13,7 +13,7 @@ from o2nc.certificates import (
     sharp_step,
     theorem_sharp_clipped,
 )
-from o2nc.experiments.objectives import objective
+from o2nc.lab.objectives import objective
 from o2nc.noise import Bounded, HeavyTailed, SubGaussian, clipping_radius
 
 RUNS, T = 10_000, 200

@@ -7,10 +7,10 @@ import pytest
 
 from o2nc import Smooth
 from o2nc.certificates import tight_sgd
-from o2nc.experiments.objectives import objective, of_kind
-from o2nc.experiments.paper.experiment import ReproductionCell
-from o2nc.experiments.paper.methods import METHODS
-from o2nc.experiments.paper.numbers import certify
+from o2nc.lab.objectives import objective, of_kind
+from o2nc.lab.paper.experiment import ReproductionCell
+from o2nc.lab.paper.methods import METHODS
+from o2nc.lab.paper.numbers import certify
 
 
 @pytest.mark.parametrize("size", [0.0, 0.7])

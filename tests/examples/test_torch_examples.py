@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from o2nc.experiments.objectives.relu_network import HIDDEN, ReluNetwork
+from o2nc.lab.objectives.relu_network import HIDDEN, ReluNetwork
 
 pytestmark = pytest.mark.slow
 relu = importlib.import_module("torch_relu")

@@ -13,8 +13,8 @@ import sentences
 from conftest import numpy_of
 from o2nc.constants import Smooth
 from o2nc.conversions import SegmentConversion
-from o2nc.experiments.deterministic.methods import Normalised
-from o2nc.experiments.objectives import objective
+from o2nc.lab.deterministic.methods import Normalised
+from o2nc.lab.objectives import objective
 from o2nc.oracles import AdaGrad
 from o2nc.rivals import OnlineScaled, OnlineScaledHeavyBall
 from o2nc.sets import Box

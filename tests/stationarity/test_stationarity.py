@@ -7,8 +7,8 @@ from scipy import optimize
 from conftest import numpy_of
 from o2nc import Nonsmooth, NonsmoothConversion
 from o2nc.certificates import output_weight
-from o2nc.experiments.nonsmooth.theory import sandwich
-from o2nc.experiments.objectives import objective
+from o2nc.lab.nonsmooth.theory import sandwich
+from o2nc.lab.objectives import objective
 from o2nc.oracles import Constant
 from o2nc.stationarity import Witness, best_mixture, lower_bound, measure, mix, point
 
