@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import figures
+from o2nc.lab import playground
 from o2nc.lab.figures.log import Log
 from o2nc.lab.figures.training import charts, stacked, written
 from o2nc.lab.nonsmooth.experiment import NonsmoothExperiment

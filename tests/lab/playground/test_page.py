@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-pn = pytest.importorskip("panel", reason="the page needs the extra play")
+pn = pytest.importorskip("panel", reason="the page needs the extra lab")
 
 from o2nc.lab.playground import Method, run  # noqa: E402
 from o2nc.lab.playground.page import HOST, Page, server  # noqa: E402

@@ -50,7 +50,7 @@ def test_every_conversion_is_spelled(conversion):
 @pytest.mark.parametrize("landscape", landscapes)
 def test_every_landscape_is_one_of_a_program(landscape):
     program = code(Settings(landscape, T=5), {"A": Method("sgd", step=0.01)})
-    assert f'play.landscape("{landscape}")' in program
+    assert f'playground.landscape("{landscape}")' in program
     compile(program, "copied", "exec")
 
 

@@ -39,8 +39,8 @@ def code(settings: Settings, methods: Mapping[str, Method]) -> str:
         import o2nc
         from o2nc.lab import playground
 
-        f = play.landscape("{landscape}")
-        noise = play.Noise("{law}", sigma={sigma!r}, on="{on}")
+        f = playground.landscape("{landscape}")
+        noise = playground.Noise("{law}", sigma={sigma!r}, on="{on}")
 
 
         def gradient(x, rng):
@@ -58,9 +58,9 @@ def code(settings: Settings, methods: Mapping[str, Method]) -> str:
             print(f"{{name}}: {{type(conversion).__name__}}\\n{{result}}\\n")
             ax.contour(*f.grid(), levels=24, linewidths=0.5)
             ax.plot(*result.trajectory.T, marker=".")
-            U = play.matrix(conversion, result.state)
+            U = playground.matrix(conversion, result.state)
             if U is not None:
-                ax.plot(*play.ellipse(U, result.last, play.radius(f)))
+                ax.plot(*playground.ellipse(U, result.last, playground.radius(f)))
             ax.set(title=name, xlabel=f.axes[0], ylabel=f.axes[1])
         plt.show()
         """).format(
