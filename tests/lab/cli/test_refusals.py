@@ -6,7 +6,7 @@ import typer.main
 from o2nc.lab.cli import app
 from o2nc.lab.compare import comparison
 from o2nc.lab.deterministic import experiment as deterministic
-from o2nc.lab.figures import pictures
+from o2nc.lab.figures import training
 from o2nc.lab.objectives import objective, of_kind
 from o2nc.lab.playground import page
 from o2nc.lab.runner import engine, experiment, paired
@@ -78,7 +78,7 @@ def nothing_is_computed(monkeypatch, tmp_path):
         (comparison, "processes"),
         (paired._Group, "play"),
         (deterministic, "_best"),
-        (pictures, "written"),
+        (training, "written"),
         (page, "server"),
     ):
         monkeypatch.setattr(place, name, reached)

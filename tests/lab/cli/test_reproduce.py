@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from o2nc import cli
+from o2nc.lab import cli
 from o2nc.lab.paper import published as paper
 from o2nc.lab.paper.experiment import Reproduction
 from o2nc.lab.paper.findings import findings
