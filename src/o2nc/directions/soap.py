@@ -54,8 +54,8 @@ class Soap(OnMatrices):
     $$d=\frac{\sqrt{1-b_2^t}}{1-b_1^t}\,Q_L\,\frac{Q_L^\top MQ_R}{\sqrt V+\delta+\epsilon}\,Q_R^\top,\qquad
     V\leftarrow b_2V+(1-b_2)(Q_L^\top SQ_R)^2,\qquad L\leftarrow b_2L+(1-b_2)SS^\top,$$
 
-    $M\leftarrow b_1M+(1-b_1)S$ an average of its own, R as L from $S^\top S$, and $\delta$ a thousandth of the root mean
-    square of $\sqrt V$ over the matrix. The bases start at the identity and follow by orthogonal iteration,
+    $M\leftarrow b_1M+(1-b_1)S$ an average of its own, R as L from $S^\top S$, and $\delta$ a thousandth of the root
+    mean square of $\sqrt V$ over the matrix. The bases start at the identity and follow by orthogonal iteration,
 
     $$Q\leftarrow\mathrm{qr}\bigl((L+10^{-4}\,\bar\lambda I)(Q+0.03\,I)\bigr),\qquad\bar\lambda=\mathrm{tr}L/p,$$
 
