@@ -119,6 +119,14 @@ def summed(state: Any, **terms: Array) -> Any:
     return state._replace(**{name: total for name, (total, _) in found.items()}, lost=lost)
 
 
+def checked(conversion: Conversion, state: Any, kind: type) -> Any:
+    """The state; raise unless it is what ``init`` of the conversion makes."""
+    if not isinstance(state, kind):
+        name = type(conversion).__name__
+        raise TypeError(f"`state` must be what `{name}.init` makes, a {kind.__name__}; got a {type(state).__name__}.")
+    return state
+
+
 @dataclass(frozen=True, eq=False)
 class TrackedConversion(Conversion):
     """A conversion around an oracle, whose theorem needs the regret of the oracle.
