@@ -210,3 +210,16 @@ def test_a_bound_of_one_run_below_0_is_no_certificate():
     negative = SmoothConversion(Constant(), constants).negative(found.state)
     assert "negative" in negative
     assert "the declared noise, beta or gap is too small" in negative
+
+
+def test_a_tight_bound_above_the_certificate_is_noted():
+    """It does not use the gap, so a gap that is too small is the likely reason."""
+    draw = lambda x, rng: np.sin(x) + 0.3 * rng.choice([-1.0, 1.0], size=x.shape)
+    x1, known = np.full((16, 1), 2.0), {"beta": 1.0, "sigma": 0.3, "T": 300}
+    for gap, is_noted in ((1.5, False), (0.02, True)):
+        constants = o2nc.Smooth(gap=gap, **known)
+        result = o2nc.minimize(draw, x1, o2nc.SmoothConversion(o2nc.oracles.OGD(o2nc.sets.Box(), eta=0.1), constants))
+        if result.certificate is not None:
+            assert ("clearly above" in result.certificate.note) == is_noted
+        else:
+            assert is_noted

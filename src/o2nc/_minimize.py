@@ -7,6 +7,7 @@ import inspect
 import platform
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from . import _xp
 from ._again import Again, copied
 from ._independence import Independence
 from ._result import Result
+from .certificates import Certificate
 from .checks import brief, check_horizon, check_seed
 from .constants import Nonsmooth, SmoothConstants, VarianceReduced
 from .conversions import Conversion, NonsmoothConversion, SmoothConversion
-from .conversions.base import Samples, check_can_have, check_is_conversion
+from .conversions.base import Answer, Samples, check_can_have, check_is_conversion
 from .conversions.compensated import add
 from .oracles.base import Oracle
 from .progress import progress
@@ -166,6 +168,7 @@ def minimize(
     samples = Samples(first, spread, _xp.floats(energy), independence.objection())
     answers = {"certificate": chosen.certificate(state), "a_priori": chosen.a_priori(x1)}
     answers["tight"] = chosen.tight(state, samples)
+    answers["certificate"] = compared(answers["certificate"], answers["tight"])
     if why := chosen.objection(state, samples):
         answers = dict.fromkeys(answers, why)
         warnings.warn(f"There is no certificate: {why}.", stacklevel=2)
@@ -183,6 +186,16 @@ def minimize(
         seed=seed,
         versions=_versions(x1),
     )
+
+
+def compared(certificate: Answer, tight: Answer) -> Answer:
+    """The certificate, with a note if the tight one, which does not use the gap, is clearly above it."""
+    if not isinstance(certificate, Certificate) or not isinstance(tight, Certificate):
+        return certificate
+    if certificate.interval is None or tight.interval is None or tight.interval[0] <= certificate.interval[1]:
+        return certificate
+    note = "the tight bound is clearly above this one, though it does not use the gap: is the gap, or beta, too small?"
+    return replace(certificate, note=f"{certificate.note}; {note}" if certificate.note else note)
 
 
 def _chosen(conversion: Any, oracle: Any, constants: Any, kappa: float) -> Conversion:

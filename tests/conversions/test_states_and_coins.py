@@ -161,3 +161,18 @@ def test_the_sums_of_a_run_in_float32_are_those_of_its_rounds():
             sums[name].append(np.dot(u.astype(float), v))
     for name, terms in sums.items():
         assert getattr(state, name)[0] == pytest.approx(np.sum(terms), rel=2e-7), name
+
+
+KINDS = {name: pair[0] for name, pair in PAIRS.items()}
+
+
+@pytest.mark.parametrize("made", KINDS)
+@pytest.mark.parametrize("asked", KINDS)
+def test_the_state_of_another_kind_is_a_sentence(made, asked):
+    """Never an AttributeError of a field."""
+    state = KINDS[made].init(np.ones(2), tau=1)
+    if type(state) is type(KINDS[asked].init(np.ones(2), tau=1)):
+        assert isinstance(KINDS[asked].certificate(state), str)
+        return
+    with pytest.raises(TypeError, match=f"`state` must be what `{type(KINDS[asked]).__name__}.init` makes"):
+        KINDS[asked].certificate(state)

@@ -203,7 +203,11 @@ def test_the_report_is_the_certificate_of_minimize():
     assert float(report(late).bound) == np.inf
     check(lambda: certificate(conversion, late), ValueError, "T = 6")
     other = practical().init(x)
-    check(lambda: certificate(conversion, other), TypeError, "must be that of `state`; got SmoothConversion, and Pra")
+    check(
+        lambda: certificate(conversion, other),
+        TypeError,
+        "must be what `SmoothConversion.init` makes, a Tracked; got a Pra",
+    )
 
 
 @pytest.mark.parametrize("name", ["Algorithm 1", "segment, end", "segment, uniform", "Algorithm 2"])
@@ -288,7 +292,7 @@ for tx in (*map(convert, conversions), hedge(0.1, ["momentum", "adam"]), hedge()
         for _ in range(4):
             x, state = step(x, state)
         runs.append((x, state))
-    assert_equal(*runs)
+    assert_equal(*runs, atol=1e-9)  # bases of soap make more of a last digit
     x, state = runs[1]
     assert all(len(a.sharding.device_set) == 2 for a in jax.tree.leaves(x))
     for one in (first, state):  # numbers are on every device

@@ -286,3 +286,34 @@ def test_a_state_that_does_not_fit_the_dtype_of_a_cast_is_refused(experts):
     assert_same(snapshot(opt)[1]["state"], before)
     opt.step()
     assert all(p.isfinite().all() for p in params)
+
+
+@pytest.mark.parametrize("experts", [("muon", "soap"), ("muon", "adam"), ("shampoo", "adam"), ("sign",)], ids=str)
+@pytest.mark.parametrize(("name", "value"), [("eps", 1e-4), ("betas", (0.9, 0.99)), ("weight_decay", 0.1)])
+def test_an_option_that_changes_is_taken_by_the_run_as_by_the_one_that_resumes(experts, name, value):
+    opt, _ = pair([(6, 5), (3,)], experts)
+    for group in opt.param_groups:
+        group[name] = value
+    steps(opt, 3)
+    other = Hedged([torch.nn.Parameter(p.detach().clone()) for p in of(opt)], 1e-2, experts)
+    other.load_state_dict(copy.deepcopy(opt.state_dict()))
+    for each in (opt, other):
+        steps(each, 5, seed=2)
+    for p, q in zip(of(opt), of(other), strict=True):
+        assert torch.equal(p, q)
+
+
+@pytest.mark.parametrize(("name", "value"), [("split", 2), ("matrices", False), ("stacks", True)])
+def test_what_makes_matrices_cannot_change(name, value):
+    opt, _ = pair([(6, 5), (3,)], ("muon", "soap"))
+    opt.param_groups[0][name] = value
+    check(lambda: steps(opt, 1), ValueError, f"`{name}` of group 0 must stay")
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, float("nan"), "x", None, True])
+def test_a_count_of_skipped_steps_is_a_count(count):
+    opt, other = pair([(6, 5), (3,)])
+    saved = copy.deepcopy(opt.state_dict())
+    for group in saved["param_groups"]:
+        group["skipped"] = count
+    check(lambda: other.load_state_dict(saved), ValueError, "`skipped` of a checkpoint")

@@ -25,7 +25,8 @@ def run(ranks, kind, function, *args):
 
 def assert_same_run(one, two, exact):
     """Parameters and what the learners remember: bit by bit, or up to rounding."""
-    tolerance = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-10, "atol": 1e-12}
+    # bases of "soap" make more of a last digit where there was no gradient yet: the page promises 1e-7
+    tolerance = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-7, "atol": 1e-9}
     torch.testing.assert_close(one["params"], two["params"], **tolerance)
     torch.testing.assert_close(one["memory"], two["memory"], **tolerance)
 

@@ -46,7 +46,9 @@ def test_two_points(ranks):
 
 def test_what_goes_over_the_wire(ranks):
     """Whether there is a gradient, whether the point is there, and each inner product; nothing with DDP."""
-    products = 6  # <s, s>, <s, m>, the new <m, m>, the old one, <s, Um>, <Um, Um>
+    # <s, s>, <s, m>, the new <m, m>, the old one, <s, Um>, <Um, Um>; <s, s> for the energy of the loss, and of the bets
+    # the squares of the last sample, of this one and of their difference
+    products = 10
     for oracle, experts in {"adagrad": 0, "hedge": 2}.items():
         for _, total in ranks.run(parallel.counted, "fsdp", {"case": "smooth", "oracle": oracle}):
             assert total == 2 + products + experts

@@ -50,6 +50,13 @@ def is_sharded(v: Array) -> bool:
     return hasattr(v, "full_tensor")
 
 
+def unsharded(v: Array) -> Array:
+    """``v`` itself, or zeros in its whole shape if this process holds a part of it: for what asks for a shape only."""
+    if not is_sharded(v):
+        return v
+    return v.to_local().new_zeros(tuple(v.shape))
+
+
 def scalar_shape(v: Array) -> tuple[int, ...]:
     """The shape of a scalar beside ``v``: its axes, all of length 1; none for a DTensor, which would be gathered."""
     return () if is_sharded(v) else (1,) * v.ndim

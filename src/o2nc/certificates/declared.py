@@ -69,6 +69,7 @@ class Descent(NamedTuple):
     guess: float  # of the way, from the constants: the level where the test is best
     spread: float  # the root of the variance of <s_t, v>, for |v| = 1
     rounding: float  # by how much Y may be off
+    names: tuple[str, str] = ("gap", "the gap, beta or sigma")  # D, and what may be too small
 
 
 def most_evidence(bets: int) -> float:
@@ -194,8 +195,8 @@ def descent_objection(descent: Descent) -> str:
     if paid <= descent.gap + noise:
         return ""
     return (
-        f"the gap, beta or sigma is too small: the steps have lowered f by {paid:.3g}, the gap is {descent.gap:.3g}, "
-        f"and noise explains {noise:.3g}"
+        f"{descent.names[1]} is too small: the steps have lowered f by {paid:.3g}, the {descent.names[0]} is "
+        f"{descent.gap:.3g}, and noise explains {noise:.3g}"
     )
 
 

@@ -13,7 +13,7 @@ from ..constants import PaperSmooth, Smooth
 from ..vectors import Vector, inner, leaf, where, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples, registry
 from .smooth import SmoothConversion
-from .tracked import Tracked, first_round
+from .tracked import Tracked, checked, first_round
 
 
 class DoublingState(NamedTuple):
@@ -96,7 +96,7 @@ class DoublingConversion(SmoothConversion):
 
     def tracked(self, state: DoublingState) -> Tracked:
         """The run."""
-        return state.run
+        return checked(self, state, DoublingState).run
 
     def descent(self, state: DoublingState) -> Descent:
         """The smoothness of f along the steps, against the range."""

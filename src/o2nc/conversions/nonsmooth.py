@@ -16,7 +16,7 @@ from .average import Average, no_average
 from .base import Answer, Samples, check_given, check_uniform, registry
 from .coins import as_coin, is_no_coin, stray_objection
 from .evidence import Claims
-from .tracked import Tracked, TrackedConversion, first_round, one_round, summed
+from .tracked import Tracked, TrackedConversion, checked, first_round, one_round, summed
 
 
 class LostNorms(NamedTuple):
@@ -150,11 +150,13 @@ class NonsmoothConversion(TrackedConversion):
 
     def descent(self, state: NonsmoothState) -> Descent:
         """The range along the steps: at a uniform point of a step the gradient has the slope of f in the mean."""
-        return self.descended(state.run, G=1.0, curvature=0.0, eta=self.constants.eta, beta=0.0, gap=self.constants.M)
+        c = self.constants
+        found = self.descended(state.run, G=1.0, curvature=0.0, eta=c.eta, beta=0.0, gap=c.M)
+        return found._replace(names=("range M", "M, L or sigma"))
 
     def tracked(self, state: NonsmoothState) -> Tracked:
         """The part that Algorithm 1 has too."""
-        return state.run
+        return checked(self, state, NonsmoothState).run
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """Theorem 2."""

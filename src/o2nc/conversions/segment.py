@@ -12,7 +12,7 @@ from ..vectors import Vector, check_like, inner, zero_scalar, zeros_like
 from .base import Samples, registry
 from .coins import as_coin, is_no_coin, stray_objection
 from .smooth import EXAMPLE, SmoothConversion
-from .tracked import Tracked, first_round, one_round
+from .tracked import Tracked, checked, first_round, one_round
 
 
 class SegmentState(NamedTuple):
@@ -98,7 +98,7 @@ class SegmentConversion(SmoothConversion):
 
     def tracked(self, state: SegmentState) -> Tracked:
         """The part that Algorithm 1 has too."""
-        return state.run
+        return checked(self, state, SegmentState).run
 
     def objection(self, state: SegmentState, samples: Samples | None = None) -> str:
         """Also coins that are none."""

@@ -18,7 +18,7 @@ from ..oracles.base import Oracle
 from ..vectors import Scalar, Vector, check_like, project_ball
 from .base import Answer, Samples, registry
 from .evidence import Claims
-from .tracked import Tracked, TrackedConversion, first_round, one_round
+from .tracked import Tracked, TrackedConversion, checked, first_round, one_round
 
 UNCLIPPED = "this certificate is about samples that are not clipped"
 
@@ -99,7 +99,8 @@ class SmoothConversion(TrackedConversion):
 
     def tracked(self, state: Any) -> Tracked:
         """All of it."""
-        return state
+        now: Tracked = checked(self, state, Tracked)
+        return now
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """The sharp theorem, or Theorem 1 for the paper's constants, which it prints up to kappa = 1."""

@@ -16,7 +16,7 @@ from ..oracles.base import Oracle, stated_bound
 from ..vectors import Scalar, Vector, check_like, leaf, zeros_like
 from .base import Answer, check_given, registry
 from .evidence import Claims
-from .tracked import Tracked, TrackedConversion, first_round, learned
+from .tracked import Tracked, TrackedConversion, checked, first_round, learned
 
 
 class StormState(NamedTuple):
@@ -127,7 +127,7 @@ class StormConversion(TrackedConversion):
 
     def tracked(self, state: StormState) -> Tracked:
         """The sums."""
-        return state.run
+        return checked(self, state, StormState).run
 
     def proved(self, regret: float, rounds: int, **details: Any) -> Certificate:
         """The theorem of variance reduction."""

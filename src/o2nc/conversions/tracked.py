@@ -22,7 +22,7 @@ from ..certificates.replications import labelled
 from ..constants import Nonsmooth, SmoothConstants, VarianceReduced
 from ..losses import Loss
 from ..oracles.base import Oracle, check_is_oracle, objection_of, stated_bound, weights_of
-from ..vectors import Scalar, Vector, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
+from ..vectors import Scalar, Vector, apply, check_vector, inner, leaf, project_ball, zero_scalar, zeros_like
 from .base import Answer, Conversion, Samples
 from .compensated import add
 from .evidence import Claims, bets_of, no_evidence, seen
@@ -117,6 +117,14 @@ def summed(state: Any, **terms: Array) -> Any:
     found = {name: add(getattr(state, name), getattr(state.lost, name), term) for name, term in terms.items()}
     lost = state.lost._replace(**{name: rest for name, (_, rest) in found.items()})
     return state._replace(**{name: total for name, (total, _) in found.items()}, lost=lost)
+
+
+def checked(conversion: Conversion, state: Any, kind: type) -> Any:
+    """The state; raise unless it is what ``init`` of the conversion makes."""
+    if not isinstance(state, kind):
+        name = type(conversion).__name__
+        raise TypeError(f"`state` must be what `{name}.init` makes, a {kind.__name__}; got a {type(state).__name__}.")
+    return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,8 +304,9 @@ class TrackedConversion(Conversion):
         if getattr(self.oracle, "in_expectation", False):
             return ""
         rounding = _xp.machine_eps(now.E) * float(_xp.floats(now.t)[0])
+        like = apply(_xp.unsharded, now.m)  # one process may ask alone
         for regret, energy in zip(_xp.floats(now.regret), _xp.floats(now.E), strict=True):
-            if why := regret_objection(regret, energy, stated_bound(self.oracle, now.m, energy), rounding):
+            if why := regret_objection(regret, energy, stated_bound(self.oracle, like, energy), rounding):
                 return why
         return ""
 

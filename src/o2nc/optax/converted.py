@@ -101,7 +101,7 @@ def transformation(
         if "tau" in conversion.needs and (T := conversion.horizon) is not None:
             key, used = next_key(key)
             tau = round_of(lambda u: conversion.tau(u, T), used)
-        followed = begun(params) if is_proved else None
+        followed = begun(params, place) if is_proved else None
         state = kept(conversion, conversion.init(x, tau=tau), x, jax.tree.structure(params), count, key, followed)
         return jax.tree.map(jnp.copy, state)  # the core shares its zeros, which cannot be donated twice
 

@@ -31,12 +31,13 @@ class Followed(NamedTuple):
     narrow: jax.Array  # 1 if parameters are narrower than float32, so that rounding moves the points, else 0, ()
 
 
-def begun(params: Tree) -> Followed:
-    """Before round 1; the parameters of its update are x_1, whatever they are."""
+def begun(params: Tree, place: Any = None) -> Followed:
+    """Before round 1; the parameters of its update are x_1, whatever they are. Numbers are put in ``place``."""
     x = jax.tree.map(lambda p: jnp.asarray(p, jnp.promote_types(jnp.result_type(p), jnp.float32)), params)
     narrow = any(jnp.result_type(p).itemsize < 4 for p in jax.tree.leaves(params))
-    zero, leaves = jnp.zeros((), jnp.int32), jax.tree.leaves(x)
-    return Followed(Blocks(x), jnp.zeros(len(leaves), jnp.float32), zero, zero, zero + narrow)
+    zero = jnp.zeros((), jnp.int32, device=place)
+    rounding = jnp.zeros(len(jax.tree.leaves(x)), jnp.float32, device=place)
+    return Followed(Blocks(x), rounding, zero, zero, zero + narrow)
 
 
 def follow(now: Followed, params: Tree | None, updates: Tree, form: Form, t: Any) -> Followed:

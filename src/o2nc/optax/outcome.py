@@ -74,14 +74,8 @@ def certificate(conversion: Conversion, state: Any) -> Certificate:
     (found,) = find(state, ConvertState)
     if isinstance(found.count, jax.core.Tracer):
         raise TypeError("`certificate` must be called outside `jit`; inside, `report(state).bound` is an array.")
-    try:
-        answer = found.followed and objection(found.followed)
-        answer = answer or conversion.certificate(restored(found.conversion))
-    except AttributeError as error:
-        raise TypeError(
-            f"`conversion` must be that of `state`; got {type(conversion).__name__}, and "
-            f"{type(found.conversion).__name__} in the state."
-        ) from error
+    answer = found.followed and objection(found.followed)
+    answer = answer or conversion.certificate(restored(found.conversion))
     if isinstance(answer, str):
         raise ValueError(f"`conversion` must have a certificate for `state`; {answer}.")
     return answer

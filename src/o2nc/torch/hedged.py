@@ -10,8 +10,8 @@ import torch
 from ..checks import known_keywords
 from ..conversions.practical import RATE, RHO, ROOM, SIGHT, START
 from .checkpoint import VERSION, Entry, check_same, check_version, entries
-from .experts import Experts, chosen, renewed
-from .optimizer import Optimizer
+from .experts import Experts, chosen, named, renewed
+from .optimizer import Optimizer, check_skipped
 from .parameter_groups import (
     OPTIONS,
     check_dense,
@@ -29,7 +29,15 @@ from .shards import laid_out, local, split_axes
 from .state import Table
 from .step import Step
 
-SAME = ("experts", "scale", "weights", "precision")  # what neither a checkpoint nor a caller can change
+SAME = (
+    "experts",
+    "scale",
+    "weights",
+    "precision",
+    "matrices",
+    "split",
+    "stacks",
+)  # what neither a checkpoint nor a caller can change
 PATIENCE = 200  # steps after which learners that have not moved are named
 
 
@@ -132,6 +140,7 @@ class Hedged(Optimizer):
         super().__init__(params, defaults, nonfinite)
 
     _own = ("nonfinite", "foreach", "compile", "_experts", "_fixed")
+    _named: Any = None  # the options of experts that were given by name, once there was a step
     _table: Table | None = None
     _is_patient = True  # until the learners were looked at
 
@@ -165,6 +174,9 @@ class Hedged(Optimizer):
         for k, (group, was) in enumerate(zip(self.param_groups, self._fixed, strict=True)):
             check_options(group)
             check_fixed(k, was, fixed(group))
+        if (options := [named(group) for group in self.param_groups]) != self._named:  # of experts given by name
+            self._experts = [renewed(each, group) for each, group in zip(self._experts, self.param_groups, strict=True)]
+            self._named, self._table = options, None
         table = self.table
         s = [check_gradient(p, cut) for p, cut in zip(table.params, table.is_sharded, strict=True)]
         rows = tuple(row for row, g in enumerate(s) if g is not None)
@@ -222,6 +234,7 @@ class Hedged(Optimizer):
             check_same(was, now, "experts and learners")
             check_keys(f"`state_dict['param_groups'][{k}]`", group, OPTIONS, is_full=True)
             check_options(group)
+            check_skipped(group)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what ``state_dict()`` returned; experts that were given by name have the options that come with it."""

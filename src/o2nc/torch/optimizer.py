@@ -13,6 +13,19 @@ from .shards import local, totals
 REPEATED = 5  # steps that are left out one after the other, of which a warning tells
 
 
+def check_skipped(group: dict[str, Any]) -> None:
+    """Raise unless the count of skipped steps in a group of a checkpoint is one.
+
+    >>> check_skipped({"skipped": -1})
+    Traceback (most recent call last):
+        ...
+    ValueError: `skipped` of a checkpoint must be a whole number, at least 0; got -1.
+    """
+    skipped = group.get("skipped", 0)
+    if isinstance(skipped, bool) or not isinstance(skipped, int) or skipped < 0:
+        raise ValueError(f"`skipped` of a checkpoint must be a whole number, at least 0; got {skipped!r}.")
+
+
 class Optimizer(torch.optim.Optimizer):
     """What `Hedged` and `Converted` share.
 
