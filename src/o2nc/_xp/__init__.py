@@ -54,7 +54,8 @@ def unsharded(v: Array) -> Array:
     """``v`` itself, or zeros in its whole shape if this process holds a part of it: for what asks for a shape only."""
     if not is_sharded(v):
         return v
-    return v.to_local().new_zeros(tuple(v.shape))
+    zeros: Array = v.to_local().new_zeros(tuple(v.shape))  # type: ignore[attr-defined]  # a DTensor has it
+    return zeros
 
 
 def scalar_shape(v: Array) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from o2nc.lab.cli import codes
 from o2nc.lab.cli.codes import Code
 from reduced import invoke
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TINY = ("--replications", "2", "--iterations", "3", "--jobs", "1")
 
 
