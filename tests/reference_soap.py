@@ -26,7 +26,7 @@ class SOAP:
 
     def denominator(self):
         root = np.sqrt(self.exp_avg_sq)
-        return root + np.sqrt((root**2).sum() / root.size) / 1000 + self.eps
+        return root + np.sqrt((root**2).sum() / root.size) / 100 + self.eps
 
     def update(self, grad):
         """The direction for a gradient, downhill if it is subtracted."""
@@ -82,11 +82,11 @@ class Published(SOAP):
 
 
 def orthogonal_iteration(G, Q):
-    """Columns of Q, each drawn a little towards its coordinate, times G with a ridge; then Gram and Schmidt, twice."""
+    """Columns of Q, each drawn a tenth towards its coordinate, times G with a ridge; then Gram and Schmidt, twice."""
     n, columns = len(G), []
     mean = sum(G[i, i] for i in range(n)) / n
     for j in range(n):
-        q = Q[:, j] + 0.03 * np.eye(n)[j]
+        q = Q[:, j] + 0.1 * np.eye(n)[j]
         q = G @ q / mean + 1e-4 * q if mean > 0 else q
         for other in columns * 2:
             q = q - (other @ q) * other

@@ -18,8 +18,8 @@ from .base import FLOOR, Numbers, registry
 from .matrices import OnMatrices, at_length
 
 RIDGE = 1e-4  # the part of the mean eigenvalue that an iteration adds to all of them
-ANCHOR = 0.03  # the part of the identity that it adds to the basis
-LEAST = 0.001  # the part of the root mean square of all divisors that is added to each
+ANCHOR = 0.1  # the part of the identity that it adds to the basis
+LEAST = 0.01  # the part of the root mean square of all divisors that is added to each
 SETTLING, ITERATIONS = 3, 4  # the samples after each of which a basis takes so many iterations; later it takes one
 
 
@@ -54,10 +54,10 @@ class Soap(OnMatrices):
     $$d=\frac{\sqrt{1-b_2^t}}{1-b_1^t}\,Q_L\,\frac{Q_L^\top MQ_R}{\sqrt V+\delta+\epsilon}\,Q_R^\top,\qquad
     V\leftarrow b_2V+(1-b_2)(Q_L^\top SQ_R)^2,\qquad L\leftarrow b_2L+(1-b_2)SS^\top,$$
 
-    $M\leftarrow b_1M+(1-b_1)S$ an average of its own, R as L from $S^\top S$, and $\delta$ a thousandth of the root
-    mean square of $\sqrt V$ over the matrix. The bases start at the identity and follow by orthogonal iteration,
+    $M\leftarrow b_1M+(1-b_1)S$ an average of its own, R as L from $S^\top S$, and $\delta$ a hundredth of the root mean
+    square of $\sqrt V$ over the matrix. The bases start at the identity and follow by orthogonal iteration,
 
-    $$Q\leftarrow\mathrm{qr}\bigl((L+10^{-4}\,\bar\lambda I)(Q+0.03\,I)\bigr),\qquad\bar\lambda=\mathrm{tr}L/p,$$
+    $$Q\leftarrow\mathrm{qr}\bigl((L+10^{-4}\,\bar\lambda I)(Q+\tfrac1{10}I)\bigr),\qquad\bar\lambda=\mathrm{tr}L/p,$$
 
     where R has a positive diagonal: four times after each of the first three samples, and once after every ``every``
     rounds. The first sample gives bases, and no direction; so no sample is seen in a basis that it has made. A side
@@ -65,7 +65,7 @@ class Soap(OnMatrices):
 
     So d is a continuous function of the samples, also where they have fewer dimensions than a side, or equal singular
     values: a change in the last digit, as from another number of processes, stays one. The ridge bounds how far the
-    directions turn in which there were no samples yet. The part of the identity leads a column to its new place when
+    directions turn in which there were no samples yet. The tenth of the identity leads a column to its new place when
     the order of eigenvalues changes; without it, what rounding has left would. And no factorisation can fail.
 
     The code of the paper differs in four things: it finds the first bases by eigenvalues, which are arbitrary in such
@@ -98,8 +98,8 @@ class Soap(OnMatrices):
     >>> expert, m = Soap(), Blocks((np.asarray([[3.0, 0.0], [0.0, -4.0]]),))
     >>> state = expert.learn(expert.learn(expert.init(m), m), m)
     >>> expert.direction(state, m).arrays[0].round(2) + 0.0
-    array([[ 1.,  0.],
-           [ 0., -1.]])
+    array([[ 0.99,  0.  ],
+           [ 0.  , -0.99]])
     """
 
     b1: float | None = field(default=0.95, kw_only=True)
