@@ -49,3 +49,10 @@ def test_what_rounding_made_negative_does_not_grow():
         assert found[0, 0] == pytest.approx(1.0, abs=1e-3)
     with pytest.raises(ValueError, match=r"^`p` must be 2 or 4; got 3\.$"):
         inverse_root(A, 3)
+
+
+def test_what_has_no_root_is_a_sentence():
+    with pytest.raises(ValueError, match=r"`A` must be square, of shape \(..., d, d\); got shape \(2, 3\)"):
+        inverse_root(np.ones((2, 3)), 4)
+    with pytest.raises(ValueError, match=r"`p` must be 2 or 4; got 3"):
+        inverse_root(np.eye(2), 3)

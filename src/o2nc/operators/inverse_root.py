@@ -33,6 +33,8 @@ def inverse_root(A: Array, p: int) -> Array:
            [0.    , 0.9998]])
     """
     check_matrix("A", A, "(..., d, d)")
+    if A.shape[-2] != A.shape[-1]:
+        raise ValueError(f"`A` must be square, of shape (..., d, d); got shape {tuple(A.shape)}.")
     if p not in (2, 4):
         raise ValueError(f"`p` must be 2 or 4; got {p!r}.")
     xp, d = _xp.namespace(A), A.shape[-1]
